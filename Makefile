@@ -1,8 +1,8 @@
 # Everything a person or a build server does here. `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run install setup build-setup check fmt clippy doc deny unused-deps typos \
-        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-table-expiry bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
+.PHONY: help run install deb setup build-setup check fmt clippy doc deny unused-deps typos infra \
+        test tests doc-tests size test-all sim sim-faults audit bench-table bench-table-long bench-table-expiry bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -26,13 +26,18 @@ run: build-setup ## Build the server and start it on the embedded store (ARGS="-
 install: build-setup ## Build `weir` and put it into ~/.cargo/bin, which rustup has put on the PATH
 	@$(STEP) "install" cargo install --path crates/weir --locked
 
+deb: build-setup ## Make a Debian package of the release binary, with its systemd unit
+	@$(STEP) "cargo-deb" scripts/setup.sh deb
+	@$(STEP) "build" cargo build --release --package weir
+	@$(STEP) "package" cargo deb --package weir --no-build --no-strip --locked
+
 setup: ## Install what the tests need (quick when it is there)
 	@$(STEP) "setup" scripts/setup.sh
 
 build-setup:
 	@scripts/setup.sh build
 
-check: fmt clippy doc deny unused-deps typos ## Check format, lints, docs, dependencies and spelling
+check: fmt clippy doc deny unused-deps typos infra ## Check format, lints, docs, dependencies, spelling and infra/
 
 fmt: ## Check the format (`cargo fmt` repairs it)
 	@$(STEP) "format" cargo fmt --all --check
@@ -53,11 +58,18 @@ unused-deps: ## Look for dependencies that no code uses
 typos: ## Look for spelling mistakes
 	@$(STEP) "spelling" typos
 
-test: setup check doc-tests tests ## Install what is missing, run all checks and every test
+infra: ## Check the files in infra/: image, systemd, CloudFormation, Terraform, alerts
+	@$(STEP) "infra" scripts/infra.sh
+
+test: setup check doc-tests tests size ## Install what is missing, run all checks and every test
 
 tests: ## Run the tests only (ARGS="-E 'test(name)'" selects some)
 	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run
 	@$(STEP) "tests" $(WITH_SERVERS) cargo nextest run --workspace --locked $(ARGS)
+
+size: build-setup ## Build the release binary and check that it is under 40 MiB
+	@$(STEP) "build" cargo build --release --locked --package weir
+	@$(STEP) "size of the binary" scripts/check-size.sh $(TARGET)/release/weir
 
 doc-tests: ## Run the examples in the documentation
 	@$(STEP) "examples in the documentation" cargo test --workspace --locked --doc

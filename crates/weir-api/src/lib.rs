@@ -6,6 +6,7 @@
 //!
 //! Requests refuse unknown fields. A field's comment is its description in OpenAPI, so it stands alone.
 
+pub mod console;
 pub mod described;
 pub mod keeper;
 pub mod limiter;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
+use axum::Router;
 use axum::body::Bytes;
 use tokio::sync::watch;
 use weir_table::clock::Clock;
@@ -61,6 +62,11 @@ pub trait Service: Send + Sync {
 
     /// Declares its routes.
     fn routes(&self, api: Api) -> Api;
+
+    /// Its pages for people, which need no credentials and are not part of the API.
+    fn pages(&self) -> Router<App> {
+        Router::new()
+    }
 
     /// The kinds of scopes that its routes require.
     fn scope_kinds(&self) -> Vec<&'static ScopeKind> {

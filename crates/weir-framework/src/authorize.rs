@@ -17,10 +17,16 @@ use crate::extract::{PathParams, too_large};
 use crate::metrics::RouteMetrics;
 use crate::required_scope::{Denied, RequiredScope, check_ids};
 use crate::security::SecurityTrail;
+use crate::session_cookie::session_cookie;
 use crate::{ApiError, Code};
 
 /// The header of the admin key.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// The header of a session's CSRF token.
+pub const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEND_CSRF_TOKEN: &str =
+    "a request that changes something with the session's cookie needs the session's X-CSRF-Token";
 const WRONG_KEY: &str = "wrong_key";
 const ADMIN_KEY_PREFIX: &str = "wak_";
 const SEND_CREDENTIALS: &str = "send X-API-Key or Authorization: Bearer";
@@ -207,7 +213,7 @@ async fn identify(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, Api
     let key = single(&parts.headers, &API_KEY)?;
     let authorization = single(&parts.headers, &header::AUTHORIZATION)?;
     let identified = match (key, authorization) {
-        (None, None) => return Ok(None),
+        (None, None) => return identify_session(app, parts).await,
         (Some(_), Some(_)) => {
             return Err(unauthorized("send X-API-Key or Authorization, not both"));
         }
@@ -221,8 +227,51 @@ async fn identify(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, Api
             Some(token) => app.auth().authenticate_bearer(token).await,
         },
     };
+    accepted(app, parts, identified).await.map(Some)
+}
+
+/// Identifies the caller by the cookie of a console session, and checks that a page of this server caused the request.
+async fn identify_session(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, ApiError> {
+    let context = parts.extensions.get::<RequestContext>();
+    let is_secure = context.is_some_and(RequestContext::is_secure);
+    let Some(cookie) = session_cookie(&parts.headers, is_secure)? else { return Ok(None) };
+    check_site(&parts.headers)?;
+    let identified = app.auth().authenticate_session(cookie).await;
+    let identity = accepted(app, parts, identified).await?;
+    if parts.method.is_safe() {
+        return Ok(Some(identity));
+    }
+    let presented = parts.headers.get(CSRF_TOKEN).map(HeaderValue::as_bytes).unwrap_or_default();
+    let session = identity.claims.as_deref();
+    match session.is_some_and(|session| app.auth().is_csrf_token(session, presented)) {
+        true => Ok(Some(identity)),
+        false => Err(ApiError::new(Code::CSRF_TOKEN_INVALID, SEND_CSRF_TOKEN)),
+    }
+}
+
+/// Checks that no other site caused a request with a cookie, or a sign-in. Only browsers send the header.
+///
+/// # Errors
+/// Another site caused it.
+pub fn check_site(headers: &HeaderMap) -> Result<(), ApiError> {
+    match headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes) {
+        // `none`: the person typed the address.
+        None | Some(b"same-origin" | b"none") => Ok(()),
+        Some(_) => {
+            let detail = "the browser reports that another site caused the request";
+            Err(ApiError::new(Code::CROSS_SITE_REQUEST, detail))
+        }
+    }
+}
+
+/// The caller, or the refusal of wrong credentials, which is recorded.
+async fn accepted(
+    app: &App,
+    parts: &Parts,
+    identified: Result<Arc<Identity>, AuthError>,
+) -> Result<Arc<Identity>, ApiError> {
     match identified {
-        Ok(identity) => Ok(Some(identity)),
+        Ok(identity) => Ok(identity),
         Err(error) => {
             record(app, parts, &error).await;
             Err(refusal(error))

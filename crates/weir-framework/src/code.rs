@@ -151,6 +151,10 @@ pub mod own {
             "Send the admin key as `X-API-Key` or a token as `Authorization: Bearer`.";
         FORBIDDEN = FORBIDDEN, "The credentials lack the required scope",
             "Use a token whose scope includes this tenant.";
+        CSRF_TOKEN_INVALID = FORBIDDEN, "The session's CSRF token is missing or wrong",
+            "Send the `csrf_token` of `GET /v1/session` as `X-CSRF-Token`.";
+        CROSS_SITE_REQUEST = FORBIDDEN, "Another site caused the request",
+            "Open the console itself. Programs send a token instead of a cookie.";
         NOT_FOUND = NOT_FOUND, "Not found",
             "Check the path and the ids in it.";
         METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED, "The path does not support this method",
@@ -189,6 +193,10 @@ impl Code {
     pub const UNAUTHORIZED: Code = own::UNAUTHORIZED;
     /// The credentials lack the required scope.
     pub const FORBIDDEN: Code = own::FORBIDDEN;
+    /// The session's CSRF token is missing or wrong.
+    pub const CSRF_TOKEN_INVALID: Code = own::CSRF_TOKEN_INVALID;
+    /// Another site caused the request.
+    pub const CROSS_SITE_REQUEST: Code = own::CROSS_SITE_REQUEST;
     /// Not found.
     pub const NOT_FOUND: Code = own::NOT_FOUND;
     /// The path does not support this method.

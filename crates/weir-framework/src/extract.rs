@@ -18,6 +18,11 @@ const JSON: &str = "application/json";
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
+/// A JSON object as body of a hot route. It is parsed without the path of each value, and again with it if it has a mistake:
+/// quicker than [`Body`], for twice the code.
+#[derive(Debug)]
+pub struct FastBody<T>(pub T);
+
 /// A JSON object as body, or the default if the body is empty or `null`. An empty body needs no content type and may have any.
 #[derive(Debug)]
 pub struct OptionalBody<T>(pub T);
@@ -87,6 +92,22 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for FastBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let text = json_bytes(request).await?;
+        let object = not_an_array(&text)?;
+        // Checking UTF-8 once is cheaper than having serde check each string.
+        if let Ok(object) = std::str::from_utf8(object)
+            && let Ok(value) = serde_json::from_str(object)
+        {
+            return Ok(FastBody(value));
+        }
+        parsed(object).map(FastBody)
+    }
+}
+
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ListBody<T> {
     type Rejection = ApiError;
 
@@ -130,26 +151,27 @@ fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
 
 /// Parses a JSON object.
 fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
-    // Serde would accept an array as the fields of a struct, in order.
+    parsed(not_an_array(text)?)
+}
+
+/// Refuses an array: serde would accept it as the fields of a struct, in order.
+fn not_an_array(text: &[u8]) -> Result<&[u8], ApiError> {
     if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return Err(ApiError::invalid("body", "is an array; it must be an object"));
     }
-    parsed(text)
+    Ok(text)
 }
 
-/// Parses a body. A body that does not parse is parsed again: without fractions of zeros, and then to find the path of
-/// the mistake.
+/// Parses a body. A body that does not parse is parsed again without fractions of zeros: JSON Schema calls `7.0` an
+/// integer, and so does our description; serde does not.
 fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
-    // Checking UTF-8 once is cheaper than having serde check each string.
-    if let Ok(text) = std::str::from_utf8(text)
-        && let Ok(value) = serde_json::from_str(text)
-    {
-        return Ok(value);
-    }
-    // JSON Schema calls `7.0` an integer, and so does our description; serde does not.
-    if let Ok(value) = serde_json::from_slice(&without_empty_fractions(text)) {
-        return Ok(value);
-    }
+    with_path(text).or_else(|error| with_path(&without_empty_fractions(text)).map_err(|_| error))
+}
+
+/// Parses JSON, keeping the path of each value for the message of a mistake.
+///
+/// Every type has its own copy of the parser, so no other parser is used for bodies, except of hot routes.
+fn with_path<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| wrong_json(&error))?;
     json.end().map_err(|error| ApiError::invalid("body", format!("is not JSON: {error}")))?;

@@ -35,6 +35,7 @@ pub mod metrics;
 pub mod networks;
 pub mod objects;
 pub mod once;
+pub mod packed;
 pub mod page;
 pub mod path;
 pub mod prelude;
@@ -47,6 +48,7 @@ pub mod run;
 mod saved_key;
 pub mod security;
 pub mod serde_problem;
+pub mod session_cookie;
 pub mod settings;
 mod socket;
 #[cfg(feature = "testing")]

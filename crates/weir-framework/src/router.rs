@@ -10,7 +10,7 @@ use crate::auth::scope_kind::METRICS;
 use crate::edge::Edge;
 use crate::local::{backup, tables};
 use crate::required_scope::RequiredScope;
-use crate::routes::{admin, docs, health, home, jobs, security_log, tokens};
+use crate::routes::{admin, docs, health, jobs, security_log, tokens};
 use crate::{ApiError, Code};
 
 /// The largest request on the socket, in bytes: a full batch write with the overhead of JSON and
@@ -65,10 +65,10 @@ pub fn public(app: &App, services: &[Box<dyn Service>]) -> Edge {
     let (api, fast_routes, description) = declared(app, services).finish();
     app.describe(description.to_json().unwrap_or_default());
     let pages = Router::new()
-        .route("/", get(home::page))
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::start))
         .route("/docs/{*path}", get(docs::page));
+    let pages = services.iter().fold(pages, |pages, service| pages.merge(service.pages()));
     Edge::public(app, framed(api.merge(pages)).with_state(app.clone()), fast_routes)
 }
 

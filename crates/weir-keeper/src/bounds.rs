@@ -133,6 +133,10 @@ pub const CONFIGS_CACHED_MAX: usize = 100_000;
 pub const PROFILES_CACHED_MAX: usize = 10_000;
 /// Most inference profiles of an app.
 pub const PROFILES_MAX: usize = 100;
+/// Most batch gets that a read of many orgs makes at the same time.
+pub const BATCHES_AT_ONCE: usize = 8;
+/// Most submissions that a recorded day is replayed as; further ones are merged with their neighbours.
+pub const RECORDED_ROWS_MAX: u64 = 10_000;
 /// Most pages of apps read before they share a chain: 100 000 apps.
 pub const APP_PAGES_MAX: u32 = 1_000;
 /// Most apps an error names.

@@ -3,10 +3,13 @@
 //! A shard is only ever incremented, and a total only replaced by one that includes at least as much. Both only grow,
 //! so a late aggregation does no harm.
 
+use std::collections::BTreeMap;
+
 use weir_table::expr::{Condition, Update, attr};
 use weir_table::{Item, Key, Name, Number, Write};
 
 use crate::error::{Error, Result};
+use crate::hours::hour_attribute;
 use crate::keys;
 use crate::money::{MicroUsd, TokenUse};
 use crate::table::TTL;
@@ -129,15 +132,29 @@ impl Counters {
     /// The write that increments a shard, creating it if absent. Zeros are not written.
     #[must_use]
     pub fn add_to_shard(&self, table: Name, key: Key, now_ms: i64, expires_ms: i64) -> Write {
+        self.add_hours_to_shard(table, key, now_ms, expires_ms, &BTreeMap::new())
+    }
+
+    /// Like [`Counters::add_to_shard`], and adds the cost of each hour of the day.
+    #[must_use]
+    pub(crate) fn add_hours_to_shard(
+        &self,
+        table: Name,
+        key: Key,
+        now_ms: i64,
+        expires_ms: i64,
+        hours: &BTreeMap<u8, MicroUsd>,
+    ) -> Write {
         let update = Update::default()
             .set(UPDATED, now_ms.div_euclid(1000))
             .set(TTL, expires_ms.div_euclid(1000));
         let counts = self.numbers().into_iter().filter(|(_, value)| *value > 0);
-        Write::update(
-            table,
-            key,
-            counts.fold(update, |update, (name, actor)| update.add(name, actor)),
-        )
+        let update = counts.fold(update, |update, (name, value)| update.add(name, value));
+        let costs = hours.iter().filter(|(_, cost)| cost.0 > 0);
+        let add = |update: Update, (hour, cost): (&u8, &MicroUsd)| {
+            update.add(hour_attribute(*hour).as_str(), cost.0)
+        };
+        Write::update(table, key, costs.fold(update, add))
     }
 
     /// The write that stores these counters as a total, unless the stored one includes more.

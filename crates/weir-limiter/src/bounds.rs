@@ -78,6 +78,8 @@ pub const MIGRATION_POLLS_MAX: u32 = 3_000;
 pub const MIGRATION_STEPS_MAX: u32 = 100;
 /// Shards per page of a pass over live buckets: their config levels fit one batch get.
 pub const APPLY_PAGE: u32 = 25;
+/// Live buckets that the plan of a change looks at; beyond them it counts "at least".
+pub const PLAN_BUCKETS_MAX: usize = 20_000;
 /// Most buckets of an entity that are read together: one for each resource it uses.
 pub const ENTITY_BUCKETS_MAX: usize = 1_000;
 /// How long an idempotency key is remembered: a day after the call, or, if the call is an acquire, after its lease expires.

@@ -13,6 +13,7 @@ pub mod audit;
 pub mod bounds;
 pub mod bucket;
 pub mod buckets;
+mod compiled;
 pub mod config;
 pub mod entities;
 mod error;

@@ -1,6 +1,7 @@
 //! The quality of consensus as a number: pairwise precision, recall and F1 against hand-labelled groups.
 //!
-//! Options are tuned on `corpus/tune` only; the number that counts is that of `corpus/held-out`, over all labelled pairs.
+//! Options and thesaurus are tuned on `corpus/tune` only; the numbers that count are those of `corpus/held-out` and of the
+//! later `corpus/held-out-2`, over all labelled pairs.
 //! Labels say what a careful reviewer holds for the same issue, whatever its category or place. Only findings of different
 //! models, of one file and of near lines can be in a group, so F1 is also given over the labelled pairs that may match.
 
@@ -21,12 +22,13 @@ use weir_reviews::consensus::{Options, find};
 use weir_reviews::finding::{Finding, Severity};
 use weir_reviews::ids::{Category, FindingId, ModelId};
 
-/// Lowest F1 on the held-out pull requests over all labelled pairs. The goal of 0.9 is missed: 0.854 was measured in the first
-/// look, and 0.879 in the second, after the thesaurus was put back. A threshold that suits these pull requests better is no
-/// reason to change it: they are not there to tune on.
-const HELD_OUT_F1_MIN: f64 = 0.87;
-/// The same on the tuned ones; 0.905 was measured, and 0.900 when cross-validated.
-const TUNE_F1_MIN: f64 = 0.895;
+/// Lowest F1 over all labelled pairs of the pull requests that were held out first, and of those that were held out later. The
+/// goal of 0.9 is missed narrowly; ADR 0033 has the figures. A threshold that suits these pull requests better is no reason to
+/// change it: they are not there to tune on.
+const HELD_OUT_F1_MIN: f64 = 0.885;
+const HELD_OUT_2_F1_MIN: f64 = 0.89;
+/// The same on the tuned ones; 0.907 was measured, also when cross-validated.
+const TUNE_F1_MIN: f64 = 0.905;
 /// Most that F1 may lose within two hundredths of the threshold.
 const SLOPE_MAX: f64 = 0.02;
 
@@ -35,6 +37,13 @@ fn consensus_on_held_out_pull_requests_is_good() {
     let quality = measure("held-out", &Options::default());
     print_table("held-out");
     assert!(quality.f1() >= HELD_OUT_F1_MIN, "{quality:?}");
+}
+
+#[test]
+fn consensus_on_later_held_out_pull_requests_is_good() {
+    let quality = measure("held-out-2", &Options::default());
+    print_table("held-out-2");
+    assert!(quality.f1() >= HELD_OUT_2_F1_MIN, "{quality:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! resource in the namespace, like any other limits.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -19,6 +20,7 @@ use weir_table::AnyBackend;
 
 use crate::limiter::error::LimiterError;
 use weir_framework::app::App;
+use weir_framework::client_address::site;
 use weir_framework::limits::RateLimit;
 use weir_framework::{ApiError, Code};
 
@@ -187,6 +189,15 @@ fn entity(who: &str) -> Result<EntityId, LimiterError> {
     Ok(EntityId::new(who).or_else(|_| by_digest())?)
 }
 
+/// The entity of an address and of all others of its site.
+pub(crate) fn site_entity(address: IpAddr) -> String {
+    match site(address) {
+        IpAddr::V4(address) => address.to_string(),
+        // The other half is zero.
+        IpAddr::V6(address) => format!("ip6-{:016x}", address.to_bits() >> 64),
+    }
+}
+
 fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
     let reset_secs = refused.retry_after_ms.max(0).unsigned_abs().div_ceil(MS.unsigned_abs());
     let held = refused.limits.first();
@@ -327,5 +338,14 @@ mod tests {
         for who in ["", "a b#c/d", "::1"] {
             assert_eq!(let_in(&allowance, &app, who, 3).await, 1, "{who:?}");
         }
+    }
+
+    #[test]
+    fn addresses_of_one_site_share_a_limit() {
+        let site = |text: &str| site_entity(text.parse().unwrap());
+        assert_eq!(site("192.0.2.7"), "192.0.2.7");
+        assert_eq!(site("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(site("2001:db8:1:2::1"), site("2001:db8:1:2:ffff::9"));
+        assert_ne!(site("2001:db8:1:2::1"), site("2001:db8:1:3::1"));
     }
 }

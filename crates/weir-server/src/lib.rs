@@ -5,7 +5,9 @@
 //! matrix and schemathesis start from it.
 
 mod allowance;
+pub mod console;
 pub mod demo;
+mod event_stream;
 pub mod keeper;
 pub mod limiter;
 pub mod practice;
@@ -13,6 +15,7 @@ pub mod reviews;
 
 use std::time::Duration;
 
+use weir_api::console::ConfigEntry;
 use weir_framework::Service;
 use weir_framework::settings::JobSettings;
 
@@ -27,16 +30,21 @@ pub struct Settings {
     pub reviews: reviews::Settings,
     /// `[practice]`.
     pub practice: practice::Settings,
+    /// The whole configuration in force, with secrets as dots, for the console.
+    pub in_force: Vec<ConfigEntry>,
 }
 
-/// Every service. The keeper limits its clients with the limiter, so the limiter opens first.
+/// Every service. The keeper limits its clients with the limiter, so the limiter opens first. The console shows the others,
+/// so it comes last.
 #[must_use]
 pub fn services(settings: Settings, jobs: &JobSettings) -> Vec<Box<dyn Service>> {
     let every = Duration::from_secs(jobs.aggregate_interval_secs);
+    let sign_in_rate = settings.keeper.token_address_rate;
     vec![
         Box::new(limiter::LimiterService::new(settings.limiter).aggregate_every(every)),
         Box::new(keeper::KeeperService::new(settings.keeper).aggregate_every(every)),
         Box::new(reviews::ReviewsService::new(settings.reviews).aggregate_every(every)),
         Box::new(practice::PracticeService::new(settings.practice).aggregate_every(every)),
+        Box::new(console::ConsoleService::new(sign_in_rate).config(settings.in_force)),
     ]
 }

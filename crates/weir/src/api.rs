@@ -13,11 +13,11 @@ use weir_framework::{App, Service, Settings};
 
 use crate::config::{Loaded, Source, StoreFlags};
 use crate::failure::Failure;
-use crate::output;
 use crate::place::{Missing, Place};
 use crate::remote;
 use crate::settings;
 use crate::tables::Tables;
+use crate::time;
 
 /// Flags of every command that calls the API.
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ impl Api {
         }
         let place = Place::of(&loaded.config.store);
         let settings = Settings { run_jobs: false, ..settings::server(&loaded.config)? };
-        let services = crate::services(&loaded.config);
+        let services = crate::services(loaded);
         let reach = async |tables: &Tables| {
             let api = Api::reach(tables, settings, &place, &services).await?;
             act(&api).await
@@ -234,7 +234,7 @@ impl From<Refusal> for Failure {
             _ => Failure::refused(problem.detail.as_str()),
         };
         let failure = match retry_after_ms(&problem) {
-            Some(ms) => failure.help(format!("try again in {}", output::wait(ms.max(1)))),
+            Some(ms) => failure.help(format!("try again in {}", time::wait(ms.max(1)))),
             None => match problem.details.get("what").and_then(serde_json::Value::as_str) {
                 Some(kind) => failure.missing(kind),
                 None => failure,

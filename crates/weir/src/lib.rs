@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod demo;
 pub mod failure;
+mod layout;
 mod log;
 pub mod output;
 mod parse;
@@ -19,7 +20,9 @@ mod progress;
 mod remote;
 mod serve;
 mod settings;
+mod state;
 mod tables;
+mod time;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,7 +31,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use weir_framework::Service;
 
-use crate::config::{Config, Source};
+use crate::config::{Loaded, Source};
 use crate::failure::Failure;
 
 const AFTER_HELP: &str = "\
@@ -158,8 +161,10 @@ pub fn main() -> ExitCode {
 }
 
 /// The services, with the configured settings.
-fn services(config: &Config) -> Vec<Box<dyn Service>> {
+fn services(loaded: &Loaded) -> Vec<Box<dyn Service>> {
+    let config = &loaded.config;
     let settings = weir_server::Settings {
+        in_force: config::in_force(loaded).unwrap_or_default(),
         limiter: config.limiter.clone(),
         keeper: config.keeper.clone(),
         reviews: config.reviews.clone(),

@@ -5,10 +5,11 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
 use console::{Term, style};
 use serde::Serialize;
+use weir_api::Page;
+
+use crate::layout::{Content, Style};
 
 /// Prints a line of the result.
 pub fn line(text: impl AsRef<str>) -> io::Result<()> {
@@ -37,28 +38,35 @@ pub fn json(answer: &impl Serialize) -> io::Result<()> {
     line(serde_json::to_string_pretty(answer).map_err(io::Error::other)?)
 }
 
-/// Prints a table for people. `numbers` are the columns to align on the right.
+/// Prints a whole list as JSON, in the form of the API's lists.
+pub fn list<T: Serialize>(items: Vec<T>) -> io::Result<()> {
+    json(&Page { items, next_cursor: None })
+}
+
+/// Prints a table for people, as wide as the terminal. `numbers` are the columns to align on the right.
 pub fn table(
     header: Vec<String>,
     rows: impl IntoIterator<Item = Vec<String>>,
     numbers: &[usize],
 ) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED.with_rounded_corners()).set_header(header);
-    for row in rows {
-        table.add_row(row);
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let style = Style { width: width(), colours: console::colors_enabled() };
+    let drawn = Content { header: &header, rows: &rows, numbers }.draw(style);
+    line(drawn.text)?;
+    if drawn.is_cut {
+        note(
+            "a word ends with … because it is longer than a line; --json and pipes have all of it",
+        );
     }
-    for number in numbers {
-        if let Some(column) = table.column_mut(*number) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    Ok(())
+}
+
+/// The width for tables: what `COLUMNS` says, or the terminal. Other programs get every row on one line.
+fn width() -> Option<usize> {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let term = Term::stdout();
-    if term.is_term() {
-        let (_, width) = term.size();
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    }
-    line(table.trim_fmt())
+    let shown = || term.is_term().then(|| usize::from(term.size().1));
+    asked.or_else(shown).filter(|width| *width > 0)
 }
 
 /// Prints a line about a check that passed.
@@ -169,27 +177,9 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", thousands(number))
 }
 
-/// A waiting time in seconds, minutes or hours, rounded up; `now` when it is over.
-pub fn wait(ms: i64) -> String {
-    match ms.max(0).unsigned_abs().div_ceil(1_000) {
-        0 => "now".to_owned(),
-        secs @ 1..120 => format!("{secs} s"),
-        secs @ 120..7_200 => format!("{} min", secs.div_ceil(60)),
-        secs => format!("{} h", secs.div_ceil(3_600)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn waiting_times_are_rounded_up() {
-        let times = [(-1, "now"), (0, "now"), (600, "1 s"), (61_500, "62 s"), (120_000, "2 min")];
-        for (ms, text) in times.into_iter().chain([(3_600_001, "61 min"), (10_800_000, "3 h")]) {
-            assert_eq!(wait(ms), text, "{ms}");
-        }
-    }
 
     #[test]
     fn numbers_are_read_easily() {

@@ -1,6 +1,7 @@
 //! `weir serve`.
 
 use clap::Args;
+use sd_notify::NotifyState;
 use weir_framework::{Server, Started};
 
 use crate::config::{ServeFlags, Source, check_shared_keys};
@@ -49,23 +50,23 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     // First, because opening a large store takes a while.
     weir_framework::run::survive_hangup()?;
     let given = args.flags.given();
-    let loaded = source.load(&if args.demo { given.or_data(demo::FOLDER) } else { given })?;
+    let mut loaded = source.load(&if args.demo { given.or_data(demo::FOLDER) } else { given })?;
     if args.demo {
         demo::check(&loaded.config)?;
     }
     check_shared_keys(&loaded)?;
-    let mut config = loaded.config;
-    log::start(&config.log)?;
+    log::start(&loaded.config.log)?;
     if args.demo {
-        demo::prepare(&mut config, args.demo_days).await?;
+        demo::prepare(&mut loaded.config, args.demo_days).await?;
     }
+    let mut services = crate::services(&loaded);
+    let config = loaded.config;
     let place = Place::of(&config.store);
     let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,
     };
-    let mut services = crate::services(&config);
     if args.demo {
         services.push(Box::new(weir_server::demo::DemoService));
     }
@@ -80,7 +81,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     Ok(weir_framework::run(server, tell).await?)
 }
 
-/// Prints the server's address. A closed stdout does not stop the server.
+/// Prints the server's address, and reports to systemd that the server is ready. A closed stdout does not stop the server.
 fn tell(started: Started) {
     if let Some(file) = &started.admin_key_file {
         let file = file.display();
@@ -90,5 +91,9 @@ fn tell(started: Started) {
     }
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();
-    output::note(format!("the API is described at {origin}/docs"));
+    output::note(format!("the console is at {origin}, and the API is described at {origin}/docs"));
+    let status = format!("listening on {origin}");
+    if let Err(error) = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)]) {
+        output::note(format!("systemd did not get the message that the server is ready: {error}"));
+    }
 }

@@ -5,9 +5,11 @@
 
 mod aggregates;
 mod audit;
+mod budgets;
 mod config;
 mod credentials;
 pub mod formats;
+mod hours;
 mod prices;
 mod profiles;
 mod selection;
@@ -15,11 +17,13 @@ mod sticky;
 mod submissions;
 mod token;
 mod webhooks;
+mod what_if;
 
 pub use self::aggregates::{
     ConfigBasis, DayParams, DayRangeParams, DayTotals, ModelTotals, UsageSum,
 };
 pub use self::audit::OrgAuditEvent;
+pub use self::budgets::{Budget, BudgetParams, ModelBudget};
 pub use self::config::{
     AppConfig, ClientCredentials, ConfigOverrides, ConfigResponse, DeletedParams, DeletionResponse,
     EffectiveConfig, OrgConfig, PendingConfig, QuotaScope, SecretLink,
@@ -28,6 +32,7 @@ pub use self::credentials::{
     ClientSecret, RotationRequest, RotationResponse, SecretParams, SecretRequest, SecretRotation,
 };
 pub use self::formats::{AppParam, OrgParam};
+pub use self::hours::{DayHours, HourSpend};
 pub use self::prices::{
     LongContextPrice, ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportParam,
     PriceImportRequest, PriceParams, PriceSource,
@@ -47,4 +52,8 @@ pub use self::token::{
 };
 pub use self::webhooks::{
     DeliveryParam, Webhook, WebhookConfig, WebhookDelivery, WebhookDeliveryStatus, WebhookParam,
+};
+pub use self::what_if::{
+    RecordedDay, RecordedModel, SimulatedDay, SimulatedEvent, SimulatedEventKind, SimulatedModel,
+    SimulationRequest, SimulationResponse, SpendPoint,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::schema::{EntityId, metadata};
 
@@ -60,4 +60,14 @@ pub struct SetParentRequest {
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(value_type = Option<EntityId>, required)]
     pub parent: Option<String>,
+}
+
+/// Which entities to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct EntitiesParams {
+    /// Text that the ids of listed entities begin with.
+    #[param(value_type = EntityId, inline, required = false)]
+    pub prefix: Option<String>,
 }

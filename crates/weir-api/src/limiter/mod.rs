@@ -9,6 +9,7 @@ pub mod entities;
 pub mod leases;
 pub mod limits;
 pub mod namespaces;
+pub mod plan;
 pub mod schema;
 pub mod status;
 pub mod usage;
@@ -21,7 +22,7 @@ pub use acquire::{
 };
 pub use audit::{LimiterAuditEvent, LimiterAuditParams};
 pub use buckets::{BucketLimit, BucketResponse, CapacityLimit, CapacityResponse, TopUpRequest};
-pub use entities::{EntityResponse, PutEntityRequest, SetParentRequest};
+pub use entities::{EntitiesParams, EntityResponse, PutEntityRequest, SetParentRequest};
 pub use leases::{
     AdjustLeaseRequest, CommitLeaseRequest, LeaseResponse, LeaseState, ReleaseLeaseRequest,
     RollbackLeaseRequest,
@@ -32,6 +33,10 @@ pub use limits::{
     SetLimitsRequest, SetSystemLimitsRequest,
 };
 pub use namespaces::{NamespaceResponse, NamespaceState};
+pub use plan::{
+    LevelKind, LevelLimits, PlanLimitsRequest, PlanLimitsResponse, PlannedAction, PlannedChange,
+    PlannedLevel,
+};
 pub use status::{LimiterCacheResponse, LimiterVersionResponse};
 pub use usage::{UsageParams, UsageSnapshot, UsageSummary, UsageWindow};
 

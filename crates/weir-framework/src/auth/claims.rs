@@ -22,6 +22,8 @@ pub enum TokenType {
     Access,
     /// A refresh token, which gets access tokens.
     Refresh,
+    /// A session of the console, which works in its cookie only.
+    Session,
 }
 
 impl TokenType {
@@ -31,6 +33,7 @@ impl TokenType {
         match self {
             TokenType::Access => "access",
             TokenType::Refresh => "refresh",
+            TokenType::Session => "session",
         }
     }
 }
@@ -54,9 +57,13 @@ pub struct Claims {
     pub token_type: TokenType,
     /// Id of the token.
     pub jti: String,
-    /// Id of the refresh token that this access token came from. Revoking that one revokes this one.
+    /// Id of the token that this one came from: the refresh token of an access token, or the access token of a session.
+    /// Revoking that one revokes this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_jti: Option<String>,
+    /// Id of the refresh token of the access token of a session. Revoking that one revokes this one, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_jti: Option<String>,
     /// Time of issue.
     pub iat: u64,
     /// Time of expiry: the first second at which the token is no longer valid.
@@ -103,7 +110,7 @@ impl Claims {
     pub(super) fn problem(&self) -> Option<&'static str> {
         let fits = |text: &str, max: usize| (1..=max).contains(&text.len());
         let ids = [&self.org_id, &self.app_id].into_iter().flatten();
-        let jtis = std::iter::once(&self.jti).chain(&self.parent_jti);
+        let jtis = std::iter::once(&self.jti).chain(&self.parent_jti).chain(&self.root_jti);
         if !fits(&self.sub, ID_MAX) {
             Some("the subject is empty or too long")
         } else if !ids.into_iter().all(|id| fits(id, ID_MAX)) {

@@ -129,7 +129,7 @@ impl<B: Backend> Auth<B> {
         let subject = token.subject();
         let revoked = ToRevoke {
             jti: &token.jti,
-            token_type: TokenType::Access,
+            token_type: token.token_type(),
             subject: &subject,
             exp: token.expires,
         };
@@ -202,7 +202,7 @@ impl<B: Backend> Auth<B> {
 
     /// The time of issue of a new token: later than the last revocation of all tokens of its subject,
     /// which may be in this millisecond or, by another clock, in a later one.
-    async fn issue_time(&self, subject: &str) -> Result<u64> {
+    pub(super) async fn issue_time(&self, subject: &str) -> Result<u64> {
         let now_ms = self.clock.now_ms();
         let after = self.revocations.valid_after_ms(subject).await?;
         Ok(after.map_or(now_ms, |after| now_ms.max(after.saturating_add(1))))
@@ -223,6 +223,7 @@ impl<'a> Holder<'a> {
             grants: self.grants,
             token_type,
             parent_jti,
+            root_jti: None,
             lifetime_secs,
         }
     }

@@ -1,4 +1,4 @@
-//! Records of operators' tokens, so that they can be listed, and revoked by id.
+//! Records of operators' tokens and of the console's sessions, so that they can be listed, and revoked by id.
 //!
 //! A record expires together with its token. It does not contain the token.
 
@@ -6,8 +6,8 @@ use weir_table::expr::{attr, set};
 use weir_table::retry::Listed;
 use weir_table::{Backend, Error, Get, Item, Query, Result, Store, Write};
 
-use super::claims::{Claims, JTI_MAX};
-use super::keys;
+use super::claims::{Claims, JTI_MAX, TokenType};
+use super::{keys, session};
 
 /// Maximum number of records per page.
 pub const PAGE_MAX: u32 = 100;
@@ -16,6 +16,10 @@ const NAME: &str = "name";
 const SCOPE: &str = "scope";
 const CREATED: &str = "created_at_epoch";
 const REVOKED_AT: &str = "revoked_at_epoch";
+/// Subject of a session of the console; absent on other tokens.
+const SESSION_OF: &str = "session_of";
+/// Pages that marking the sessions of a subject reads, at most; further ones are only not marked.
+const MARK_PAGES_MAX: u32 = 100;
 /// Prefix of the subject of operators' tokens. No client id has it.
 const SUBJECT_PREFIX: &str = "operator:";
 
@@ -34,13 +38,21 @@ pub struct IssuedToken {
     pub expires: u64,
     /// Time of revocation.
     pub revoked: Option<u64>,
+    /// Subject of a session of the console; none for other tokens.
+    pub session_of: Option<String>,
 }
 
 impl IssuedToken {
     /// The subject of the token's claims.
     #[must_use]
     pub fn subject(&self) -> String {
-        subject(&self.name)
+        self.session_of.clone().unwrap_or_else(|| subject(&self.name))
+    }
+
+    /// The type of the token.
+    #[must_use]
+    pub fn token_type(&self) -> TokenType {
+        if self.session_of.is_some() { TokenType::Session } else { TokenType::Access }
     }
 
     fn from_item(item: &Item) -> Option<IssuedToken> {
@@ -53,6 +65,7 @@ impl IssuedToken {
             created: secs(CREATED)?,
             expires: secs(keys::EXPIRES)?,
             revoked: secs(REVOKED_AT),
+            session_of: text(SESSION_OF),
         })
     }
 }
@@ -67,6 +80,14 @@ pub fn subject(name: &str) -> String {
 #[must_use]
 pub fn is_operator(subject: &str) -> bool {
     subject.starts_with(SUBJECT_PREFIX)
+}
+
+fn item(name: &str, claims: &Claims) -> Item {
+    keys::edge_item(&keys::issued(&claims.jti))
+        .with(NAME, name)
+        .with(SCOPE, claims.scope.as_str())
+        .with(CREATED, claims.iat)
+        .with(keys::EXPIRES, claims.exp)
 }
 
 /// The records of operators' tokens.
@@ -87,12 +108,45 @@ impl<B: Backend> Issued<B> {
     /// # Errors
     /// The store fails.
     pub async fn record(&self, name: &str, claims: &Claims) -> Result<()> {
-        let item = keys::edge_item(&keys::issued(&claims.jti))
-            .with(NAME, name)
-            .with(SCOPE, claims.scope.as_str())
-            .with(CREATED, claims.iat)
-            .with(keys::EXPIRES, claims.exp);
+        self.put(item(name, claims)).await
+    }
+
+    /// Records a session of the console under the name of its subject.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record_session(&self, claims: &Claims) -> Result<()> {
+        let name = session::display_name(&claims.sub);
+        self.put(item(name, claims).with(SESSION_OF, claims.sub.as_str())).await
+    }
+
+    async fn put(&self, item: Item) -> Result<()> {
         self.store.write(Write::put(keys::EDGE, item)).await?;
+        Ok(())
+    }
+
+    /// Records the revocation of the sessions of subjects that `is_ended` names.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn mark_sessions_revoked(
+        &self,
+        now_ms: u64,
+        is_ended: impl Fn(&str) -> bool,
+    ) -> Result<()> {
+        let mut cursor = None;
+        for _ in 0..MARK_PAGES_MAX {
+            let page = self.list(PAGE_MAX, cursor.as_deref(), now_ms).await?;
+            for token in page.items {
+                if token.revoked.is_none() && token.session_of.as_deref().is_some_and(&is_ended) {
+                    self.mark_revoked(&token.jti, now_ms).await?;
+                }
+            }
+            cursor = page.cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
         Ok(())
     }
 

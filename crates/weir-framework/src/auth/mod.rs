@@ -4,7 +4,7 @@
 //! 1. The admin key ([`admin_key`]) gives full access.
 //! 2. A token ([`token`]) is signed ([`signing`], [`jws`]), contains its scope ([`grant`], [`scope`]), and is valid
 //!    until it expires, is revoked ([`revocation`]) or its signing key is ended ([`ended_keys`]). Clients get a pair of tokens; operators get single ones,
-//!    which are listed ([`issued`]).
+//!    which are listed ([`issued`]). The console's cookie is a token, too ([`session`]).
 //!
 //! When the store fails and a credential cannot be checked, the result is an error
 //! ([`AuthError::is_unavailable`]), never access. No secret is stored in clear, compared in variable time or shown by
@@ -24,6 +24,7 @@ pub mod revocation;
 pub mod scope;
 pub mod scope_kind;
 mod secret;
+pub mod session;
 mod settings;
 pub mod signing;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub mod token;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ring::hmac;
 use weir_table::clock::Clock;
 use weir_table::{Backend, Error, Result, Store};
 
@@ -75,6 +77,7 @@ pub struct Auth<B> {
     issued: Issued<B>,
     /// Path of the signing key's file, if it has one.
     key_folder: Option<PathBuf>,
+    csrf_key: hmac::Key,
     rotating: tokio::sync::Mutex<()>,
 }
 
@@ -118,6 +121,7 @@ impl<B: Backend> Auth<B> {
             admin_key,
             tokens: Tokens::new(settings.issuer.as_str(), keyring, scope_kinds),
             revocations: Revocations::new(store.clone(), settings.cache_secs),
+            csrf_key: hmac::Key::new(hmac::HMAC_SHA256, &store.derived_key(session::CSRF_KEY)?),
             ended_keys,
             issued: Issued::new(store),
             key_folder: key_folder.map(Path::to_owned),
@@ -140,12 +144,14 @@ impl<B: Backend> Auth<B> {
         self.admin_key.ensure().await
     }
 
-    /// Replaces the admin key.
+    /// Replaces the admin key, and ends the sessions that it opened.
     ///
     /// # Errors
     /// The key is a configured one, or the store fails.
     pub async fn rotate_admin_key(&self) -> Result<Secret> {
-        self.admin_key.rotate().await
+        let key = self.admin_key.rotate().await?;
+        self.end_admin_sessions().await?;
+        Ok(key)
     }
 
     /// The identity of a caller with this admin key.
@@ -165,8 +171,17 @@ impl<B: Backend> Auth<B> {
     /// # Errors
     /// The token is not valid, or the store fails.
     pub async fn authenticate_bearer(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
+        self.authenticate(TokenType::Access, token).await
+    }
+
+    /// The identity of a caller with this token of one type.
+    async fn authenticate(
+        &self,
+        token_type: TokenType,
+        token: &str,
+    ) -> Result<Arc<Identity>, AuthError> {
         let now_ms = self.clock.now_ms();
-        let verified = self.tokens.verify_as(TokenType::Access, token, now_ms)?;
+        let verified = self.tokens.verify_as(token_type, token, now_ms)?;
         if self.revocations.check(&verified.claims, now_ms).await? {
             return Err(TokenError::Revoked.into());
         }

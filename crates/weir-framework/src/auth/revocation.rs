@@ -17,6 +17,7 @@ use weir_table::{Backend, Error, Get, Item, Result, Store, Write};
 
 use super::claims::{Claims, TokenType};
 use super::keys;
+use super::session::subjects;
 
 /// Capacity of the cache of tokens, and of the cache of subjects.
 const REMEMBERED_MAX: usize = 64 * 1024;
@@ -215,24 +216,29 @@ impl<B: Backend> Revocations<B> {
                 _ => all_known = false,
             }
         }
-        match self.subjects.get(&claims.sub) {
-            Some(known) if is_before(claims, known.valid_after_ms) => return Some(true),
-            Some(known) if fresh(known.read_ms) => {}
-            _ => all_known = false,
+        for subject in subjects(claims) {
+            match self.subjects.get(subject.as_ref()) {
+                Some(known) if is_before(claims, known.valid_after_ms) => return Some(true),
+                Some(known) if fresh(known.read_ms) => {}
+                _ => all_known = false,
+            }
         }
         all_known.then_some(false)
     }
 
     async fn ask(&self, claims: &Claims, now_ms: u64) -> Result<bool> {
         let made_before = *self.made.lock();
-        let subject = Get::new(keys::EDGE, keys::valid_after(&claims.sub));
+        let subjects: Vec<_> = subjects(claims).collect();
+        let ends = subjects.iter().map(|sub| Get::new(keys::EDGE, keys::valid_after(sub)));
         let tokens = ids(claims).map(|jti| Get::new(keys::REVOKED, keys::revoked(jti)));
-        let gets: Vec<Get> = std::iter::once(subject).chain(tokens).collect();
+        let gets: Vec<Get> = ends.chain(tokens).collect();
         let mut items = self.store.batch_get(&gets).await?.into_iter();
 
-        let valid_after_ms = valid_after(items.next().flatten().as_ref());
+        let ends = items.by_ref().take(subjects.len());
+        let ends: Vec<Option<u64>> = ends.map(|item| valid_after(item.as_ref())).collect();
         let found: Vec<bool> = items.map(|item| item.is_some()).collect();
-        let revoked = is_before(claims, valid_after_ms) || found.contains(&true);
+        let is_ended = ends.iter().any(|after| is_before(claims, *after));
+        let revoked = is_ended || found.contains(&true);
         let made = self.made.lock();
         if *made == made_before {
             let read_ms = now_ms;
@@ -243,8 +249,9 @@ impl<B: Backend> Revocations<B> {
                 };
                 self.tokens.insert(jti.to_owned(), known);
             }
-            let known = OfSubject { valid_after_ms, read_ms };
-            self.subjects.insert(claims.sub.clone(), known);
+            for (subject, valid_after_ms) in subjects.into_iter().zip(ends) {
+                self.subjects.insert(subject.into_owned(), OfSubject { valid_after_ms, read_ms });
+            }
         }
         Ok(revoked)
     }
@@ -262,8 +269,9 @@ impl<B: Backend> Revocations<B> {
 
 /// The ids by which a token can be revoked, each once.
 fn ids(claims: &Claims) -> impl Iterator<Item = &str> {
-    let parent = claims.parent_jti.iter().filter(|id| **id != claims.jti);
-    std::iter::once(&claims.jti).chain(parent).map(String::as_str)
+    let ancestors = claims.parent_jti.iter().chain(&claims.root_jti);
+    let ancestors = ancestors.filter(|id| **id != claims.jti);
+    std::iter::once(&claims.jti).chain(ancestors).map(String::as_str)
 }
 
 fn is_before(claims: &Claims, valid_after_ms: Option<u64>) -> bool {

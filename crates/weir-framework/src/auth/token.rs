@@ -37,8 +37,10 @@ pub struct Mint<'a> {
     pub grants: &'a Grants,
     /// Type of the token.
     pub token_type: TokenType,
-    /// Id of the refresh token that it comes from.
+    /// Id of the token that it comes from.
     pub parent_jti: Option<&'a str>,
+    /// Id of the token that that one comes from.
+    pub root_jti: Option<&'a str>,
     /// Lifetime.
     pub lifetime_secs: u64,
 }
@@ -145,6 +147,7 @@ impl Tokens {
             token_type: mint.token_type,
             jti: new_jti(issued_ms)?,
             parent_jti: mint.parent_jti.map(str::to_owned),
+            root_jti: mint.root_jti.map(str::to_owned),
             iat,
             exp: iat.saturating_add(mint.lifetime_secs),
         };

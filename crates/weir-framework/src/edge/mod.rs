@@ -35,6 +35,7 @@ use crate::client_address::client_address;
 use crate::listen::Routes;
 use crate::metrics::RouteMetrics;
 use crate::networks::Networks;
+use crate::session_cookie::is_forwarded_https;
 use crate::settings::ServerSettings;
 use access_log::AccessLog;
 use capacity::{Admission, Capacity};
@@ -160,10 +161,19 @@ impl Edge {
         let (fast_route, params) =
             fast_path::find(&state.fast_routes, request.method(), request.uri()).unzip();
         let trusted = &state.app.bounds().trusted_proxies;
-        let client = peer.map(|peer| client_address(peer.ip(), request.headers(), trusted));
+        let peer_address = peer.map(|peer| peer.ip());
+        let client = peer_address.map(|peer| client_address(peer, request.headers(), trusted));
+        let is_secure = state.app.origin().is_some_and(|origin| origin.tls)
+            || is_forwarded_https(peer_address, request.headers(), trusted);
         let (admission, headers) = (Admission::new(&state.capacity), request.headers());
         let is_admitted = admission.admit(&request);
-        let context = RequestContext::new(headers, client, state.body_bytes_max, params, admission);
+        let context = RequestContext::new(
+            headers,
+            (client, is_secure),
+            state.body_bytes_max,
+            params,
+            admission,
+        );
         request.extensions_mut().insert(context.clone());
         let handler = match fast_route {
             _ if !is_admitted => HandlerFuture::refused(context.admission().overloaded()),

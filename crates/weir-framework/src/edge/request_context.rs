@@ -22,6 +22,8 @@ pub(crate) struct RequestContext(Arc<Inner>);
 struct Inner {
     id: RequestId,
     client_address: Option<IpAddr>,
+    /// Whether the client's connection is encrypted.
+    is_secure: bool,
     body_bytes_max: usize,
     /// The bounds of the route, where it has bounds of its own.
     route_body: OnceLock<BodyBounds>,
@@ -42,7 +44,7 @@ pub(crate) struct BodyBounds {
 impl RequestContext {
     pub(super) fn new(
         headers: &HeaderMap,
-        client_address: Option<IpAddr>,
+        (client_address, is_secure): (Option<IpAddr>, bool),
         body_bytes_max: usize,
         params: Option<ParamSpans>,
         admission: Admission,
@@ -52,6 +54,7 @@ impl RequestContext {
         RequestContext(Arc::new(Inner {
             id,
             client_address,
+            is_secure,
             body_bytes_max,
             route_body: OnceLock::new(),
             params,
@@ -67,6 +70,11 @@ impl RequestContext {
     /// The address of the client; none behind the socket.
     pub(crate) fn client_address(&self) -> Option<IpAddr> {
         self.0.client_address
+    }
+
+    /// Whether the client's connection is encrypted, as far as the server or a trusted proxy knows.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.0.is_secure
     }
 
     /// The largest body that the route accepts.

@@ -1,15 +1,13 @@
 //! The description of the API: OpenAPI at `/openapi.json`, a page for people at `/docs`. Both work without access to other
 //! servers.
 
-use std::io::Read as _;
-
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use flate2::read::GzDecoder;
 
 use crate::app::App;
 use crate::extract::Path;
+use crate::packed::packed_response;
 use crate::{ApiError, Code};
 
 /// The page may run only its own scripts and connect only to its own server.
@@ -79,28 +77,8 @@ fn file(path: &str, request: &HeaderMap) -> Result<Response, ApiError> {
     ];
     Ok(match file {
         File::Text(text) => (headers, text).into_response(),
-        File::Gzip(bytes) if accepts_gzip(request) => {
-            let encoding = [(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))];
-            (headers, encoding, bytes).into_response()
-        }
-        File::Gzip(bytes) => (headers, unpack(bytes)?).into_response(),
+        File::Gzip(bytes) => (headers, packed_response(bytes, request)?).into_response(),
     })
-}
-
-/// Whether a browser accepts gzip. A client that lists it with a weight gets the file unpacked.
-fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT_ENCODING).iter();
-    values
-        .filter_map(|value| value.to_str().ok())
-        .any(|value| value.split(',').any(|coding| coding.trim().eq_ignore_ascii_case("gzip")))
-}
-
-fn unpack(bytes: &[u8]) -> Result<Vec<u8>, ApiError> {
-    let mut unpacked = Vec::new();
-    GzDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|error| {
-        ApiError::new(Code::INTERNAL_ERROR, "the page cannot be shown").because(error.to_string())
-    })?;
-    Ok(unpacked)
 }
 
 #[cfg(test)]
@@ -109,6 +87,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
+    use crate::packed::unpack;
 
     async fn get(path: &str, accept_encoding: &'static str) -> (Option<HeaderValue>, Bytes) {
         let accept = HeaderValue::from_static(accept_encoding);

@@ -37,7 +37,8 @@ pub(crate) async fn health(State(app): State<App>) -> (StatusCode, Json<Readines
     readiness(&app).await
 }
 
-async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
+/// The state of the store: whether it responds and accepts writes, and how fast.
+pub async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
     if app.is_draining() {
         return draining(app);
     }

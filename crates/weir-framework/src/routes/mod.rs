@@ -3,7 +3,6 @@
 pub mod admin;
 pub mod docs;
 pub mod health;
-pub mod home;
 pub mod jobs;
 pub mod security_log;
 pub mod tokens;

@@ -45,6 +45,12 @@ audit_actions! { Action:
     SecretRetrieved = "secret_retrieved",
     /// A backup was written.
     BackupWritten = "backup_written",
+    /// A session of the console was opened.
+    SessionOpened = "session_opened",
+    /// A session of the console was ended.
+    SessionEnded = "session_ended",
+    /// All sessions of a person or a token were ended.
+    SessionsEnded = "sessions_ended",
     /// Credentials were refused.
     SignInFailed = "sign_in_failed",
 }

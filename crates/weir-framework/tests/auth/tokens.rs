@@ -42,6 +42,7 @@ fn mint(tokens: &Tokens, token_type: TokenType) -> Minted {
         grants: &grants,
         token_type,
         parent_jti: None,
+        root_jti: None,
         lifetime_secs: 3600,
     };
     tokens.mint(&mint, START_MS).unwrap()
@@ -263,6 +264,7 @@ fn what_cannot_be_a_token_is_not_minted() {
         grants: &grants,
         token_type: TokenType::Access,
         parent_jti: None,
+        root_jti: None,
         lifetime_secs: 1,
     };
     assert!(tokens.mint(&mint, START_MS).is_ok());

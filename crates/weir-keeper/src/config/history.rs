@@ -127,9 +127,15 @@ impl OrgHistory {
     /// Whether the totals of a day are the sum of the apps', which have every submission. The org's own have all only if
     /// its quotas are its own since some time before that day, because clocks and caches differ.
     pub(crate) fn is_sum_of_apps(&self, day: OrgDay) -> bool {
-        let org = &self.versions.present;
-        let shared_since_ms = org.shared_since_epoch.saturating_mul(1000);
-        org.upcoming_scope() == QuotaScope::App || margin_before(day) < shared_since_ms
+        self.versions.present.is_sum_of_apps(day)
+    }
+}
+
+impl OrgRecord {
+    /// As [`OrgHistory::is_sum_of_apps`], which depends on the present record only.
+    pub(crate) fn is_sum_of_apps(&self, day: OrgDay) -> bool {
+        let shared_since_ms = self.shared_since_epoch.saturating_mul(1000);
+        self.upcoming_scope() == QuotaScope::App || margin_before(day) < shared_since_ms
     }
 }
 

@@ -32,6 +32,21 @@ impl<B: Backend> Keeper<B> {
         deleted: Deleted,
     ) -> Result<Listed<EffectiveConfig>> {
         let now_ms = self.now_ms();
+        let found = self.list_org_records(limit, cursor, deleted).await?;
+        let items = found.items.iter().map(|record| EffectiveConfig::for_org(record, now_ms));
+        Ok(Listed { items: items.collect(), cursor: found.cursor })
+    }
+
+    /// The records of all orgs, by id, paginated. A page can be short although more pages follow.
+    ///
+    /// # Errors
+    /// The cursor is not of this list, or the store fails.
+    pub async fn list_org_records(
+        &self,
+        limit: u32,
+        cursor: Option<String>,
+        deleted: Deleted,
+    ) -> Result<Listed<OrgRecord>> {
         let table = &self.tables().config;
         let page =
             self.store().page(Query::partition(table.clone(), keys::ORGS), limit, cursor).await?;
@@ -46,7 +61,7 @@ impl<B: Backend> Keeper<B> {
             let Some(item) = item else { continue };
             let record = OrgRecord::decode(org, &item)?;
             if deleted.includes(record.deleted_at_epoch) {
-                items.push(EffectiveConfig::for_org(&record, now_ms));
+                items.push(record);
             }
         }
         Ok(Listed { items, cursor: page.cursor })

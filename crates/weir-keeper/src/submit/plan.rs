@@ -1,5 +1,7 @@
 //! Plans how a submission is metered: its day, cost, shard and counters. Pure.
 
+use std::collections::BTreeMap;
+
 use weir_table::{Key, Name, Write};
 
 use super::dedup_record::DedupRecord;
@@ -9,6 +11,7 @@ use crate::config::{EffectiveConfig, QuotaScope, Unpriced};
 use crate::counters::Counters;
 use crate::day::{OrgDay, Zone};
 use crate::error::{Error, Result};
+use crate::hours::hour_of;
 use crate::ids::{Label, RequestId, Scope};
 use crate::keys;
 use crate::money::{MicroUsd, Price};
@@ -19,6 +22,8 @@ pub(crate) struct PlannedSubmission {
     pub(crate) request_id: RequestId,
     pub(crate) record: DedupRecord,
     pub(crate) counters: Counters,
+    /// The hour of the day.
+    pub(crate) hour: u8,
     /// The scope whose quota it is metered against.
     pub(crate) scope: Scope,
     /// The app, where the quota is its org's: metered too, for reports by app.
@@ -34,6 +39,8 @@ pub(crate) struct PlannedSubmission {
 pub(crate) struct CounterIncrement {
     pub(crate) key: Key,
     pub(crate) counters: Counters,
+    /// The cost by hour of the day.
+    pub(crate) hours: BTreeMap<u8, MicroUsd>,
     pub(crate) expires_at_ms: i64,
 }
 
@@ -41,12 +48,17 @@ impl CounterIncrement {
     /// Adds another increment of the same counter. Nothing is lost: the bounds of a sum are beyond those of a batch.
     pub(crate) fn merge(&mut self, other: &CounterIncrement) {
         self.counters = self.counters.plus(other.counters);
+        for (hour, cost) in &other.hours {
+            let sum = self.hours.entry(*hour).or_default();
+            *sum = sum.saturating_add(*cost);
+        }
         self.expires_at_ms = self.expires_at_ms.max(other.expires_at_ms);
     }
 
     /// The write that applies the increment.
     pub(crate) fn write(self, table: Name, now_ms: i64) -> Write {
-        self.counters.add_to_shard(table, self.key, now_ms, self.expires_at_ms)
+        let until_ms = self.expires_at_ms;
+        self.counters.add_hours_to_shard(table, self.key, now_ms, until_ms, &self.hours)
     }
 }
 
@@ -74,6 +86,7 @@ impl PlannedSubmission {
             request_id: submission.request_id.clone(),
             record: DedupRecord { label, day, shard, cost, computed, hash: submission.hash() },
             counters: Counters::one(cost, submission.tokens),
+            hour: hour_of(submission.at_ms, zone.first_instant(day)),
             scope,
             app_scope,
             dedup_expires_at_ms: ends_ms.saturating_add(DEDUP_RETENTION_MS),
@@ -88,6 +101,7 @@ impl PlannedSubmission {
             CounterIncrement {
                 key: keys::usage(scope, label, *shard, *day),
                 counters: self.counters,
+                hours: BTreeMap::from([(self.hour, self.counters.cost)]),
                 expires_at_ms: self.expires_at_ms,
             }
         })

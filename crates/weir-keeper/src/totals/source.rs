@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use weir_table::{Backend, Query};
+use weir_table::Backend;
 
-use crate::bounds::{APP_PAGES_MAX, PAGE_MAX};
 use crate::config::{ConfigHistory, EffectiveConfig, OrgHistory};
 use crate::day::OrgDay;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{Label, OrgId, Scope};
 use crate::keeper::Keeper;
-use crate::keys;
-use crate::orgs::decode_app;
 
 /// A scope with totals of its own.
 #[derive(Debug, Clone)]
@@ -43,24 +40,13 @@ impl<B: Backend> Keeper<B> {
         history: &Arc<OrgHistory>,
         now_ms: i64,
     ) -> Result<Vec<TotalsSource>> {
-        let query = Query::partition(self.tables().config.clone(), keys::org_partition(org))
-            .begins_with(keys::APP_PREFIX);
         let mut sources = Vec::new();
-        let mut cursor = None;
-        for _ in 0..APP_PAGES_MAX {
-            let page = self.store().page(query.clone(), PAGE_MAX, cursor).await?;
-            for item in &page.items {
-                let app = decode_app(org, item)?;
-                let scope = Scope::App(org.clone(), app.app.clone());
-                let history = self.app_history(history, app).await?;
-                sources.push(self.source_of(scope, history, now_ms).await?);
-            }
-            cursor = page.cursor;
-            if cursor.is_none() {
-                return Ok(sources);
-            }
+        for app in self.app_records(org).await? {
+            let scope = Scope::App(org.clone(), app.app.clone());
+            let history = self.app_history(history, app).await?;
+            sources.push(self.source_of(scope, history, now_ms).await?);
         }
-        Err(Error::Overflow("the number of apps"))
+        Ok(sources)
     }
 
     async fn source_of(

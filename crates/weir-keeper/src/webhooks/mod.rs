@@ -13,6 +13,7 @@ mod address;
 mod deliveries;
 mod delivery;
 mod event;
+mod failing;
 mod notice;
 mod queue;
 mod record;

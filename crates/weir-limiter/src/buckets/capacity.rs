@@ -50,7 +50,7 @@ impl<B: Backend> Namespace<B> {
     }
 
     /// The views of those buckets that are live.
-    pub(super) async fn view_buckets(
+    pub(crate) async fn view_buckets(
         &self,
         ids: &[BucketId],
         now_ms: i64,

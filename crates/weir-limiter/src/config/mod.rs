@@ -11,6 +11,7 @@ mod cache;
 mod check;
 mod item;
 mod level;
+mod plan;
 mod registry;
 mod resolve;
 mod set;
@@ -19,6 +20,7 @@ use weir_table::{Backend, Get};
 
 pub use cache::CacheStatistics;
 pub(crate) use cache::ConfigCache;
+pub use plan::PlannedChange;
 
 use crate::bucket::{Limit, Origin};
 use crate::error::Result;

@@ -33,7 +33,40 @@ impl<B: Backend> Namespace<B> {
     /// # Errors
     /// The cursor belongs to another list, or the store fails.
     pub async fn entities(&self, limit: u32, cursor: Option<String>) -> Result<Listed<Entity>> {
-        let page = self.limiter.store().page(self.all_entities(), limit, cursor).await?;
+        self.list_entities(self.all_entities(), limit, cursor).await
+    }
+
+    /// Lists the entities whose ids begin with a text that could be an id, a page at a time.
+    ///
+    /// # Errors
+    /// The cursor belongs to another list, or the store fails.
+    pub async fn entities_beginning_with(
+        &self,
+        prefix: &EntityId,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<Listed<Entity>> {
+        let query = match self.limiter.settings().is_shared() {
+            true => {
+                let prefix = format!("{}{prefix}", keys::entities_prefix(&self.id));
+                let table = self.limiter.table();
+                Query::partition(table, self.id.as_str())
+                    .index(GSI4)
+                    .begins_with(prefix)
+                    .filter(attr("SK").eq(keys::META))
+            }
+            false => self.all_entities().begins_with(prefix.as_str()),
+        };
+        self.list_entities(query, limit, cursor).await
+    }
+
+    async fn list_entities(
+        &self,
+        query: Query,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<Listed<Entity>> {
+        let page = self.limiter.store().page(query, limit, cursor).await?;
         let gets: Vec<Get> = page
             .items
             .iter()

@@ -37,7 +37,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             line_slack: 3,
-            threshold: 0.18,
+            threshold: 0.22,
             title_weight: 2.0,
             rarity: 1.0,
             place_weight: 0.2,
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn options_are_read_as_they_were_stored() {
-        assert_eq!(Options::default().to_string(), "3 0.18 2 1 0.2 0.3");
+        assert_eq!(Options::default().to_string(), "3 0.22 2 1 0.2 0.3");
         let odd = Options { threshold: 0.1 + 0.2, line_slack: 0, ..Options::default() };
         for options in [Options::default(), odd] {
             assert_eq!(options.to_string().parse::<Options>().unwrap(), options);

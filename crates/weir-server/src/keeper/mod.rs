@@ -13,6 +13,7 @@ mod aggregates;
 mod apps;
 mod audit;
 mod auth;
+pub(crate) mod budgets;
 mod client_tokens;
 pub mod codes;
 pub mod convert;
@@ -20,7 +21,8 @@ mod credentials;
 mod deletion;
 mod deliver;
 mod deliveries;
-mod error;
+pub(crate) mod error;
+mod hours;
 mod http_client;
 mod jobs;
 mod metrics;
@@ -29,7 +31,7 @@ pub(crate) mod path;
 mod prices;
 mod profiles;
 pub(crate) mod rates;
-mod scopes;
+pub(crate) mod scopes;
 mod selection;
 mod settings;
 mod sticky;
@@ -37,6 +39,7 @@ mod submissions;
 mod summing;
 mod twin;
 mod webhooks;
+mod what_if;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,6 +167,10 @@ impl Service for KeeperService {
             .route(tenant, routes!(aggregates::org_days))
             .route(tenant, routes!(aggregates::app_day))
             .route(tenant, routes!(aggregates::app_days))
+            .route(tenant, routes!(hours::org_hours))
+            .route(tenant, routes!(hours::app_hours))
+            .route(tenant, routes!(what_if::simulate))
+            .route(RequiredScope::AnyTenant(&scopes::ORG), routes!(budgets::list))
             .route(tenant, routes!(orgs::get))
             .route(tenant, routes!(apps::list))
             .route(tenant, routes!(apps::get))

@@ -11,11 +11,10 @@ use weir_keeper::ids::OrgId;
 
 use super::Settings;
 use super::error::KeeperError;
-use crate::allowance::{Allowance, Rate};
+use crate::allowance::{Allowance, Rate, site_entity};
 use weir_framework::ApiError;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
-use weir_framework::client_address::site;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
@@ -173,27 +172,4 @@ async fn spend(
 /// The allowances of the running server.
 pub(crate) fn allowances(app: &App) -> Result<&Allowances, KeeperError> {
     Ok(app.kept_by("keeper")?)
-}
-
-/// The entity of an address and of all others of its site.
-fn site_entity(address: IpAddr) -> String {
-    match site(address) {
-        IpAddr::V4(address) => address.to_string(),
-        // The other half is zero.
-        IpAddr::V6(address) => format!("ip6-{:016x}", address.to_bits() >> 64),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_one_site_share_a_limit() {
-        let site = |text: &str| site_entity(text.parse().unwrap());
-        assert_eq!(site("192.0.2.7"), "192.0.2.7");
-        assert_eq!(site("::ffff:192.0.2.7"), "192.0.2.7");
-        assert_eq!(site("2001:db8:1:2::1"), site("2001:db8:1:2:ffff::9"));
-        assert_ne!(site("2001:db8:1:2::1"), site("2001:db8:1:3::1"));
-    }
 }

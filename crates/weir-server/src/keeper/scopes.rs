@@ -10,7 +10,7 @@ use weir_keeper::ids::OrgId;
 pub(super) const SUBMIT: &str = "submit";
 
 /// `org:{org}` and `org:{org} app:{app}`.
-pub(super) static ORG: ScopeKind = ScopeKind::new(
+pub(crate) static ORG: ScopeKind = ScopeKind::new(
     "org",
     &[Level { parameter: "org", canonical: canonical_org }, Level::exact("app")],
 )

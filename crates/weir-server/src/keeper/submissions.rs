@@ -24,7 +24,7 @@ use super::rates::allowances;
 use super::selection::unserializable;
 use weir_framework::app::App;
 use weir_framework::error::ApiError;
-use weir_framework::extract::Body;
+use weir_framework::extract::FastBody;
 use weir_framework::time::rfc3339;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -34,11 +34,11 @@ const ID_SHOWN_MAX: usize = 64;
 async fn one(
     app: &App,
     AppPath(org, id): AppPath,
-    Body(request): Body<SubmissionRequest>,
+    FastBody(request): FastBody<SubmissionRequest>,
 ) -> Result<Response, KeeperError> {
     let recorded: Result<Accepted, KeeperError> = async {
         allowances(app)?.submissions(app, &org, 1).await?;
-        Ok(keeper(app)?.submit(&org, &id, &convert::submission(request)?).await?)
+        Ok(keeper(app)?.submit_boxed(&org, &id, &convert::submission(request)?).await?)
     }
     .await;
     metrics(app)?.submitted(recorded.as_ref().map(|accepted| accepted.duplicate));
@@ -49,7 +49,7 @@ async fn one(
 async fn many(
     app: &App,
     AppPath(org, id): AppPath,
-    Body(batch): Body<SubmissionBatch>,
+    FastBody(batch): FastBody<SubmissionBatch>,
 ) -> Result<Response, KeeperError> {
     let count = batch.requests.len();
     if !(1..=BATCH_MAX).contains(&count) {
@@ -150,7 +150,7 @@ fn shortened(id: &str) -> String {
 pub(crate) async fn costs(
     State(app): State<App>,
     path: AppPath,
-    request: Body<SubmissionRequest>,
+    request: FastBody<SubmissionRequest>,
 ) -> Result<Response, KeeperError> {
     one(&app, path, request).await
 }
@@ -164,7 +164,7 @@ pub(crate) async fn costs(
 pub(crate) async fn usage(
     State(app): State<App>,
     path: AppPath,
-    request: Body<SubmissionRequest>,
+    request: FastBody<SubmissionRequest>,
 ) -> Result<Response, KeeperError> {
     one(&app, path, request).await
 }
@@ -177,7 +177,7 @@ pub(crate) async fn usage(
 pub(crate) async fn costs_batch(
     State(app): State<App>,
     path: AppPath,
-    request: Body<SubmissionBatch>,
+    request: FastBody<SubmissionBatch>,
 ) -> Result<Response, KeeperError> {
     many(&app, path, request).await
 }
@@ -188,7 +188,7 @@ pub(crate) async fn costs_batch(
 pub(crate) async fn usage_batch(
     State(app): State<App>,
     path: AppPath,
-    request: Body<SubmissionBatch>,
+    request: FastBody<SubmissionBatch>,
 ) -> Result<Response, KeeperError> {
     many(&app, path, request).await
 }

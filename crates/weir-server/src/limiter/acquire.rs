@@ -17,9 +17,10 @@ use weir_table::{AnyBackend, Backend};
 use super::convert;
 use super::metrics::{AcquireOutcome, metrics};
 use super::path::{IdempotencyKey, NamespacePath, limiter};
+use super::traffic::traffic;
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::app::App;
-use weir_framework::extract::{Body, Query};
+use weir_framework::extract::{FastBody, Query};
 use weir_framework::limits::{self, RateLimit};
 use weir_framework::prelude::json;
 use weir_framework::time::time;
@@ -43,7 +44,7 @@ pub(crate) async fn acquire(
     State(app): State<App>,
     NamespacePath(ns): NamespacePath,
     key: IdempotencyKey,
-    Body(request): Body<AcquireRequest>,
+    FastBody(request): FastBody<AcquireRequest>,
 ) -> Result<Response, LimiterError> {
     take(&app, &ns, request, &key).await
 }
@@ -56,7 +57,14 @@ async fn take(
 ) -> Result<Response, LimiterError> {
     let dry_run = request.dry_run;
     let acquired = match convert::acquire(request, key.as_str()) {
-        Ok(request) => ns.acquire(&request).await.map_err(LimiterError::from),
+        Ok(request) => {
+            let acquired = ns.acquire_boxed(&request).await;
+            if let (Ok(acquired), false) = (&acquired, dry_run) {
+                let is_granted = matches!(acquired, Acquired::Granted(_));
+                traffic(app)?.count(ns.name().as_str(), request.resource.as_str(), is_granted);
+            }
+            acquired.map_err(LimiterError::from)
+        }
         Err(error) => Err(error),
     };
     let metrics = metrics(app)?;

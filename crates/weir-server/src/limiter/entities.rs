@@ -3,13 +3,13 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use weir_api::limiter::{EntityResponse, PutEntityRequest, SetParentRequest};
+use weir_api::limiter::{EntitiesParams, EntityResponse, PutEntityRequest, SetParentRequest};
 
 use super::convert::{self, entity_response};
 use super::path::{EntityPath, NamespacePath};
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::actor::Actor;
-use weir_framework::extract::{Body, Query};
+use weir_framework::extract::{Body, Query, QueryParts};
 use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 use weir_framework::prelude::Created;
 
@@ -56,12 +56,20 @@ pub(crate) async fn remove(
 
 /// Lists entities
 #[utoipa::path(get, path = "/v1/namespaces/{ns}/entities", tag = "entities",
-    params(NamespacePath, PageParams), responses((status = 200, body = Page<EntityResponse>)))]
+    params(NamespacePath, EntitiesParams, PageParams),
+    responses((status = 200, body = Page<EntityResponse>)))]
 pub(crate) async fn list(
     NamespacePath(ns): NamespacePath,
-    Query(params): Query<PageParams>,
+    QueryParts((wanted, page)): QueryParts<(EntitiesParams, PageParams)>,
 ) -> Reply<Page<EntityResponse>> {
-    let found = ns.entities(params.checked_limit()?, params.cursor).await?;
+    let (limit, cursor) = (page.checked_limit()?, page.cursor);
+    let found = match &wanted.prefix {
+        Some(prefix) => {
+            let prefix = convert::entity_id("prefix", prefix)?;
+            ns.entities_beginning_with(&prefix, limit, cursor).await?
+        }
+        None => ns.entities(limit, cursor).await?,
+    };
     Ok(page_response(found, entity_response))
 }
 

@@ -12,7 +12,7 @@ use weir_table::AnyBackend;
 use super::convert;
 use super::path::{IdempotencyKey, LeasePath, NamespacePath};
 use crate::limiter::error::{LimiterError, Reply};
-use weir_framework::extract::{Body, OptionalBody};
+use weir_framework::extract::{FastBody, OptionalBody};
 
 /// Characters of a lease that is opened: many times those of the largest one.
 const LEASE_MAX: usize = 16 * 1024;
@@ -41,7 +41,7 @@ pub(crate) async fn adjust(
     NamespacePath(ns): NamespacePath,
     LeasePath(lease): LeasePath,
     key: IdempotencyKey,
-    Body(request): Body<AdjustLeaseRequest>,
+    FastBody(request): FastBody<AdjustLeaseRequest>,
 ) -> Reply<LeaseResponse> {
     settle(&ns, &lease, &adjustment(request)?, &key).await
 }

@@ -17,10 +17,12 @@ mod limits;
 mod metrics;
 mod namespaces;
 mod path;
+mod plan;
 mod resolve;
-mod scopes;
+pub(crate) mod scopes;
 mod settings;
 mod status;
+pub(crate) mod traffic;
 mod usage;
 
 use std::sync::Arc;
@@ -43,6 +45,7 @@ use weir_framework::{Code, fast_route};
 
 use self::metrics::LimiterMetrics;
 pub use self::settings::{Compat, CountUsage, Settings, table_problem};
+use self::traffic::Traffic;
 
 /// Label under which the key that signs leases is derived from the store's key.
 const LEASE_KEY: &str = "weir-limiter: leases";
@@ -112,6 +115,7 @@ impl Service for LimiterService {
         Box::pin(async {
             let opened =
                 Opened::default().keep(self.limiter(app).await?).keep(Arc::clone(&self.metrics));
+            let opened = opened.keep(Traffic::new(app.now_ms()));
             Ok(match &self.settings.audit_archive {
                 Some(url) => {
                     let (objects, prefix) = objects::open("limiter.audit_archive", url)?;
@@ -144,6 +148,7 @@ impl Service for LimiterService {
                 routes!(limits::put_resource, limits::get_resource, limits::remove_resource),
             )
             .route(tenant, routes!(limits::put_entity, limits::get_entity, limits::remove_entity))
+            .route(tenant, routes!(plan::plan))
             .route(tenant, routes!(resolve::resolve))
             .route(tenant, routes!(resolve::entities))
             .route(tenant, routes!(resolve::resources));

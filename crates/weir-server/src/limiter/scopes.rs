@@ -7,5 +7,5 @@ use weir_framework::auth::scope_kind::{Level, ScopeKind};
 pub(super) const ACQUIRE: &str = "acquire";
 
 /// `ns:{ns}`.
-pub(super) static NAMESPACE: ScopeKind =
+pub(crate) static NAMESPACE: ScopeKind =
     ScopeKind::new("ns", &[Level::exact("ns")]).with_actions(&[ACQUIRE]);

@@ -3,21 +3,20 @@
 //! The id of an event is the position of its step, so a client that reconnects sends the last one as `Last-Event-ID` and gets
 //! the steps after it, each once. When the job has ended, the event `end` has its status, and the stream ends.
 //!
-//! A stream costs a slot, not one of the requests that the edge bounds, and between two looks at the job it holds nothing
-//! else. It ends when the server stops, and after [`STREAM_MAX`], so that a client's credentials are checked again.
+//! Between two looks at the job a stream holds nothing but its slot; see [`crate::event_stream`].
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, header};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::http::HeaderMap;
+use axum::response::sse::Event;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::Instant;
 use weir_api::practice::{JobParam, ProgressEnd, ProgressStep};
 use weir_framework::ApiError;
 use weir_framework::app::App;
@@ -30,15 +29,10 @@ use super::convert;
 use super::error::PracticeError;
 use super::path::{JobPath, practice};
 use super::slots::slots;
+use crate::event_stream::{self, STREAM_MAX, event_stream, last_event_id, wants_events};
 
-/// Longest stream; then the client reconnects.
-const STREAM_MAX: Duration = Duration::from_secs(15 * 60);
-/// Time between comments on a stream without events, so that proxies do not close it.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Steps of one look at the job.
 const STEPS_PER_READ: u32 = 99;
-const EVENT_STREAM: &str = "text/event-stream";
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Lists the progress steps of a job, or follows them
 ///
@@ -62,20 +56,7 @@ pub(crate) async fn follow(
     }
     check_no_page(&page)?;
     let last = last_event_id(&headers)?;
-    let events = Follower::start(app, job, last).await?.events();
-    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
-    let no_store = [(header::CACHE_CONTROL, "no-store")];
-    Ok((no_store, Sse::new(events).keep_alive(keep_alive)).into_response())
-}
-
-/// Whether a client accepts server-sent events.
-fn wants_events(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
-    let mut kinds = lines.flat_map(|line| line.split(','));
-    kinds.any(|kind| {
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        kind.eq_ignore_ascii_case(EVENT_STREAM)
-    })
+    Ok(event_stream(Follower::start(app, job, last).await?.events()))
 }
 
 fn check_no_page(page: &PageParams) -> Result<(), ApiError> {
@@ -85,13 +66,6 @@ fn check_no_page(page: &PageParams) -> Result<(), ApiError> {
         (None, Some(_)) => "cursor",
     };
     Err(ApiError::invalid(field, "is of a page; a stream begins after Last-Event-ID"))
-}
-
-/// The last event that the client has; an empty text stands for none, as in the specification of server-sent events.
-fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
-    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
-    let text = value.to_str().map_err(|_| ApiError::invalid("Last-Event-ID", "is not text"))?;
-    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
 }
 
 /// A client that follows a job.
@@ -173,11 +147,7 @@ impl Follower {
 
     /// Waits until it is time to look again; false when the stream has to end.
     async fn wait(&self) -> bool {
-        tokio::select! {
-            () = sleep(self.poll) => true,
-            () = sleep_until(self.until) => false,
-            () = self.app.stopped() => false,
-        }
+        event_stream::wait(&self.app, self.poll, self.until).await
     }
 
     /// Reads the steps after the last one.
@@ -214,21 +184,6 @@ fn end_event(status: JobStatus) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn accepts(lines: &[&str]) -> bool {
-        let lines = lines.iter().map(|line| (header::ACCEPT, line.parse().unwrap()));
-        wants_events(&lines.collect())
-    }
-
-    #[test]
-    fn a_client_asks_for_events_by_its_accept_header() {
-        assert!(accepts(&["text/event-stream"]));
-        assert!(accepts(&["application/json;q=0.5, Text/Event-Stream;q=1"]));
-        assert!(accepts(&["application/json", "text/event-stream"]));
-        for other in [&[][..], &["*/*"], &["application/json"], &["text/*"]] {
-            assert!(!accepts(other), "{other:?}");
-        }
-    }
 
     #[test]
     fn a_stream_goes_on_at_once_while_steps_are_stored() {

@@ -4,15 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use weir_framework::ApiError;
 use weir_framework::app::App;
-use weir_framework::{ApiError, Code, limits};
 
 use super::settings::Settings;
+use crate::event_stream::take_slot;
 
 /// Uploads of test cases at the same time. Each holds up to 64 MiB, and as much again while it is read.
 const UPLOADS_MAX: usize = 4;
-/// When a refused request may be sent again, in seconds.
-const RETRY_SECS: u64 = 1;
 
 /// The slots of one server.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl Slots {
     /// # Errors
     /// All of them are taken: a 503.
     pub(super) fn upload(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        take(&self.uploads, "uploads of test cases")
+        take_slot(&self.uploads, "uploads of test cases")
     }
 
     /// A slot for a stream of progress steps, until it is dropped.
@@ -46,16 +45,8 @@ impl Slots {
     /// # Errors
     /// All of them are taken: a 503.
     pub(super) fn stream(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        take(&self.streams, "streams of progress steps")
+        take_slot(&self.streams, "streams of progress steps")
     }
-}
-
-fn take(slots: &Arc<Semaphore>, what: &str) -> Result<OwnedSemaphorePermit, ApiError> {
-    let full = |_| {
-        let detail = format!("the server is at its limit of {what}; retry after {RETRY_SECS} s");
-        limits::retry_after(ApiError::new(Code::SERVICE_UNAVAILABLE, detail), RETRY_SECS)
-    };
-    Arc::clone(slots).try_acquire_owned().map_err(full)
 }
 
 /// The slots of the running server.
@@ -65,6 +56,8 @@ pub(super) fn slots(app: &App) -> Result<&Slots, ApiError> {
 
 #[cfg(test)]
 mod tests {
+    use weir_framework::Code;
+
     use super::*;
 
     #[test]

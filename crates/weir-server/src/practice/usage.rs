@@ -13,7 +13,7 @@ use weir_framework::ApiError;
 use weir_framework::actor::Actor;
 use weir_framework::api::Api;
 use weir_framework::app::App;
-use weir_framework::extract::{Body, Query, QueryParts};
+use weir_framework::extract::{Body, FastBody, Query, QueryParts};
 use weir_framework::limits::RateLimit;
 use weir_framework::page::{Page, PageParams, page_response};
 use weir_framework::problem::Problem;
@@ -60,7 +60,7 @@ pub(super) fn routes(api: Api) -> Api {
 pub(crate) async fn take(
     State(app): State<App>,
     ReachedUser(user): ReachedUser,
-    Body(request): Body<TakeUsageRequest>,
+    FastBody(request): FastBody<TakeUsageRequest>,
 ) -> Reply<TakeUsageResponse> {
     let request = convert::usage_request(request)?;
     let answer = practice(&app)?.take_usage(&user, &request).await?;

@@ -8,7 +8,7 @@ use weir_api::reviews::{CompleteRequest, NewReview, RecordParams, Review, Review
 use weir_framework::ApiError;
 use weir_framework::app::App;
 use weir_framework::authorize::Caller;
-use weir_framework::extract::{Body, OptionalBody, Query};
+use weir_framework::extract::{FastBody, OptionalBody, Query};
 use weir_framework::prelude::Created;
 use weir_reviews::ids::ReviewId;
 use weir_reviews::record::Recorded;
@@ -30,7 +30,7 @@ pub(crate) async fn record(
     State(app): State<App>,
     caller: Caller,
     Query(params): Query<RecordParams>,
-    Body(request): Body<NewReview>,
+    FastBody(request): FastBody<NewReview>,
 ) -> Result<Response, ReviewsError> {
     store(&app, &caller, &params, convert::recording(request, None)?).await
 }
@@ -48,7 +48,7 @@ pub(crate) async fn put(
     caller: Caller,
     ReviewPath(id): ReviewPath,
     Query(params): Query<RecordParams>,
-    Body(request): Body<NewReview>,
+    FastBody(request): FastBody<NewReview>,
 ) -> Result<Response, ReviewsError> {
     store(&app, &caller, &params, convert::recording(request, Some(id))?).await
 }

@@ -115,7 +115,7 @@ async fn rotate_signing(api: &Api, end_previous: bool, json: bool) -> Result<(),
 async fn list_signing(api: &Api, json: bool) -> Result<(), Failure> {
     let page: Page<SigningKey> = api.get("/v1/signing-keys").await?;
     if json {
-        return Ok(output::json(&page.items)?);
+        return Ok(output::json(&page)?);
     }
     let header = ["kid", "use"].map(str::to_owned);
     let purpose = |key: &SigningKey| if key.signs { "signs and verifies" } else { "verifies" };

@@ -9,6 +9,7 @@ use weir_api::page::{LIMIT_MAX, Page, PageParams, TimeRangeParams};
 use crate::api::{Api, part};
 use crate::failure::Failure;
 use crate::output;
+use crate::time::GivenTime;
 
 /// Pages of a list that one command reads at most.
 const PAGES_MAX: usize = 10_000;
@@ -36,34 +37,61 @@ impl<'a> ApiContext<'a> {
     /// Every item of a list. `path` has no `limit` and no `cursor`.
     pub(super) async fn all<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, Failure> {
         let max = PAGES_MAX * PAGE_MAX;
-        match self.first(path, max).await? {
-            (all, false) => Ok(all),
-            (_, true) => Err(Failure::refused(format!("the list has more than {max} items"))),
+        match self.first(path, None, max).await? {
+            Page { items, next_cursor: None } => Ok(items),
+            _ => Err(Failure::refused(format!("the list has more than {max} items"))),
         }
     }
 
-    /// The first items of a list, at most `limit`, and whether there are more. `path` has no `limit` and no `cursor`.
-    pub(super) async fn first<T: DeserializeOwned>(
+    /// Prints the items of a list that `limit` asks for: as JSON with `--json`, otherwise with `show`. `path` has no `limit`
+    /// and no `cursor`.
+    pub(super) async fn list<T: DeserializeOwned + Serialize>(
         &self,
         path: &str,
+        limit: &LimitArgs,
+        show: impl FnOnce(&[T]) -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
+        let page = self.first::<T>(path, limit.cursor.clone(), limit.limit as usize).await?;
+        self.print(&page, |page| show(&page.items))?;
+        if page.next_cursor.is_some() && !self.json {
+            output::note("more exist; show more with --limit");
+        }
+        Ok(())
+    }
+
+    /// Items of a list from a cursor on, at most `limit`, and the cursor of the item after them if there is one.
+    async fn first<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        mut cursor: Option<String>,
         limit: usize,
-    ) -> Result<(Vec<T>, bool), Failure> {
+    ) -> Result<Page<T>, Failure> {
         let mut items: Vec<T> = Vec::new();
-        let mut cursor: Option<String> = None;
         for _ in 0..PAGES_MAX {
-            // One more than asked for: a cursor after the last item does not say that another one exists.
-            let missing = limit.saturating_add(1).saturating_sub(items.len()).min(PAGE_MAX);
-            let params = PageParams { limit: u32::try_from(missing).ok(), cursor };
+            let missing = limit.saturating_sub(items.len());
+            // A cursor after the last item does not say that another item exists, so one more is read without being printed.
+            let size = u32::try_from(missing.clamp(1, PAGE_MAX)).ok();
+            let params = PageParams { limit: size, cursor: cursor.clone() };
             let page: Page<T> = self.api.get(&with_params(path, &params)?).await?;
+            if missing == 0 && !page.items.is_empty() {
+                break;
+            }
             items.extend(page.items);
             cursor = page.next_cursor;
-            if cursor.is_none() || items.len() > limit {
+            if cursor.is_none() {
                 break;
             }
         }
-        let more = items.len() > limit || cursor.is_some();
-        items.truncate(limit);
-        Ok((items, more))
+        Ok(Page { items, next_cursor: cursor })
+    }
+
+    /// Prints a whole list: as JSON with `--json`, otherwise with `show`.
+    pub(super) fn print_all<T: Serialize>(
+        &self,
+        items: Vec<T>,
+        show: impl FnOnce(&[T]) -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
+        self.print(&Page { items, next_cursor: None }, |page| show(&page.items))
     }
 
     /// Prints a response: as JSON with `--json`, otherwise with `show`.
@@ -133,42 +161,30 @@ pub(super) fn header<const N: usize>(names: [&str; N]) -> Vec<String> {
 /// The time range that a verb lists.
 #[derive(Debug, Args)]
 pub(super) struct TimeRangeArgs {
-    /// Start of the time range, inclusive, for example 2026-01-15T12:00:00Z
+    /// Start of the time range, inclusive: 2026-01-31, 2026-01-31T12:00:00Z, 2h or 7d (ago), today, yesterday; days are in UTC
     #[arg(long, value_name = "TIME")]
-    from: Option<String>,
-    /// End of the time range, exclusive, for example 2026-01-16T00:00:00Z
+    from: Option<GivenTime>,
+    /// End of the time range, exclusive, written like --from
     #[arg(long, value_name = "TIME")]
-    to: Option<String>,
+    to: Option<GivenTime>,
 }
 
 impl From<TimeRangeArgs> for TimeRangeParams {
     fn from(args: TimeRangeArgs) -> TimeRangeParams {
-        TimeRangeParams { from: args.from, to: args.to }
+        let text = |given: Option<GivenTime>| given.map(|given| given.rfc3339());
+        TimeRangeParams { from: text(args.from), to: text(args.to) }
     }
 }
 
-/// How many items of a list to print.
+/// Which items of a list to print.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
     /// Largest number of items
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
-}
-
-impl LimitArgs {
-    /// Largest number of items.
-    pub(super) fn limit(&self) -> usize {
-        self.limit as usize
-    }
-
-    /// Says that there are more items than were printed.
-    #[expect(clippy::unnecessary_wraps, reason = "the last step of verbs that return a result")]
-    pub(super) fn note(&self, more: bool) -> Result<(), Failure> {
-        if more {
-            output::note("more exist; show more with --limit");
-        }
-        Ok(())
-    }
+    /// Continue at the `next_cursor` that the same command printed with --json
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }
 
 /// Parses one of `words` into the value of the API that is written so.

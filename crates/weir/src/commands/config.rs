@@ -1,10 +1,10 @@
 //! `weir config`: the values in effect and their origins.
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use serde_json::Value;
+use weir_api::console::ConfigEntry;
 
-use crate::config::{self, Key, Loaded, Origin, ServeFlags, Source};
+use crate::config::{self, ServeFlags, Source};
 use crate::failure::Failure;
 use crate::output;
 
@@ -42,72 +42,32 @@ pub(crate) fn run(args: &ConfigArgs, source: &Source) -> Result<(), Failure> {
         return Ok(output::line(config::default_file().trim_end())?);
     }
     let (loaded, problems) = source.gather(&args.flags.given())?;
-    let values = serde_json::to_value(&loaded.config)
+    let items = config::in_force(&loaded)
         .map_err(|error| Failure::fault("showing the configuration").because(error))?;
-    let keys = config::keys();
-    let entries = keys.iter().map(|key| entry(key, &values, &loaded));
     if args.json {
-        output::json(&Answer { items: entries.collect(), next_cursor: None })?;
+        output::list(items)?;
     } else {
         let header = ["key", "value", "from"].map(str::to_owned);
-        let rows = entries.map(|entry| vec![entry.key.clone(), entry.shown(), entry.from()]);
+        let rows = items.iter().map(|entry| vec![entry.key.clone(), shown(entry), from(entry)]);
         output::table(header.into(), rows, &[])?;
     }
     config::failure(&problems).map_or(Ok(()), Err)
 }
 
-fn entry(key: &Key, values: &Value, loaded: &Loaded) -> Entry {
-    let section = values.get(key.section);
-    let value = section.and_then(|section| section.get(key.name));
-    let path = key.path();
-    let origin = loaded.origin(&path);
-    Entry {
-        value: value.cloned().unwrap_or_default(),
-        layer: match origin {
-            Origin::Default => "default",
-            Origin::File(_) => "file",
-            Origin::Variable(_) => "environment",
-            Origin::Flag(_) => "flag",
-        },
-        name: Some(origin.to_string()).filter(|_| *origin != Origin::Default),
-        key: path,
+/// The value as text.
+fn shown(entry: &ConfigEntry) -> String {
+    match &entry.value {
+        Value::Null => String::new(),
+        Value::String(text) if text == config::DOTS => format!("{text} (set)"),
+        Value::String(text) => output::printable(text),
+        other => other.to_string(),
     }
 }
 
-/// A list, in the form of all JSON lists.
-#[derive(Serialize)]
-struct Answer {
-    items: Vec<Entry>,
-    next_cursor: Option<String>,
-}
-
-/// One key with its value.
-#[derive(Serialize)]
-struct Entry {
-    key: String,
-    /// Null when it is not set, dots when it is a secret.
-    value: Value,
-    layer: &'static str,
-    /// The file, the variable or the flag.
-    name: Option<String>,
-}
-
-impl Entry {
-    /// The value as text.
-    fn shown(&self) -> String {
-        match &self.value {
-            Value::Null => String::new(),
-            Value::String(text) if text == config::DOTS => format!("{text} (set)"),
-            Value::String(text) => output::printable(text),
-            other => other.to_string(),
-        }
-    }
-
-    fn from(&self) -> String {
-        match (&self.name, &self.value) {
-            (Some(name), _) => output::printable(name),
-            (None, Value::Null) => "not set".to_owned(),
-            (None, _) => self.layer.to_owned(),
-        }
+fn from(entry: &ConfigEntry) -> String {
+    match (&entry.name, &entry.value) {
+        (Some(name), _) => output::printable(name),
+        (None, Value::Null) => "not set".to_owned(),
+        (None, _) => "default".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use weir_framework::page::Page;
 use crate::api::{Api, ApiFlags, part};
 use crate::config::Source;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -53,26 +53,27 @@ pub(crate) async fn run(args: JobsArgs, source: &Source) -> Result<(), Failure> 
 async fn list(api: &Api, json: bool) -> Result<(), Failure> {
     let jobs: Page<Job> = api.get("/v1/jobs").await?;
     if json {
-        return Ok(output::json(&jobs.items)?);
+        return Ok(output::json(&jobs)?);
     }
     if jobs.items.is_empty() {
         output::note("no jobs run here");
         return Ok(());
     }
     let header =
-        ["job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag ms"];
+        ["job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag"];
     let rows = jobs.items.into_iter().map(|job| {
         let outcome = job.last_error.unwrap_or_else(|| output::word(&job.last_outcome));
         vec![
             job.name,
             output::word(&job.kind),
             output::word(&job.state),
-            job.last_finished_at.unwrap_or_default(),
-            output::printable(&output::cut(&outcome, 60)),
+            job.last_finished_at.map(|at| time::relative(&at)).unwrap_or_default(),
+            output::printable(&outcome),
             job.last_items.map(output::thousands).unwrap_or_default(),
             output::thousands(job.runs),
-            output::thousands(job.failures),
-            output::thousands(job.lag_ms),
+            // Zeros would say nothing, on a line of their own in a narrow terminal.
+            if job.failures > 0 { output::thousands(job.failures) } else { String::new() },
+            if job.lag_ms > 0 { time::length(job.lag_ms) } else { String::new() },
         ]
     });
     Ok(output::table(header.map(str::to_owned).to_vec(), rows, &[5, 6, 7, 8])?)

@@ -13,7 +13,7 @@ use crate::output;
 const AFTER_HELP: &str = "\
 Examples:
   weir security-log                the newest events
-  weir security-log --from 2026-01-01T00:00:00Z --limit 1000 --json
+  weir security-log --from yesterday --limit 1000 --json
 
 Events are kept for 90 days. They name tokens, keys and clients by their ids and contain no secrets.
 Of failed sign-ins, at most 60 per minute and instance are recorded; the server's log has all of them.";
@@ -35,9 +35,7 @@ pub(crate) async fn run(args: SecurityLogArgs, source: &Source) -> Result<(), Fa
     Api::with(&args.api.load(source)?, async |api| {
         let context = ApiContext::new(api, "/v1/security-log", args.api.json);
         let path = with_params(&context.path(&[]), &TimeRangeParams::from(args.range))?;
-        let (events, more) = context.first::<SecurityEvent>(&path, args.limit.limit()).await?;
-        context.print(&events, |events| table(events))?;
-        args.limit.note(more)
+        context.list::<SecurityEvent>(&path, &args.limit, table).await
     })
     .await
 }

@@ -1,7 +1,6 @@
 //! `weir tables`: create, check, list, describe and delete tables.
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use weir_framework::serde_problem;
 use weir_table::{Error, Name, Projection, TableSpec};
 
@@ -204,21 +203,13 @@ async fn delete(tables: &Tables, args: &DeleteArgs) -> Result<(), Failure> {
     Ok(output::line(format!("{name} deleted, with all its items"))?)
 }
 
-/// A list, in the form of all JSON lists.
-#[derive(Serialize)]
-struct List<'a> {
-    items: &'a [TableSpec],
-    next_cursor: Option<String>,
-}
-
 async fn list(tables: &Tables, json: bool) -> Result<(), Failure> {
     let mut specs = Vec::new();
     for name in tables.names().await? {
         specs.push(tables.spec(&name).await?);
     }
     if json {
-        output::json(&List { items: &specs, next_cursor: None })?;
-        return Ok(());
+        return Ok(output::list(specs)?);
     }
     if specs.is_empty() {
         output::line("there are no tables; `weir tables create --spec FILE` creates one")?;

@@ -7,7 +7,7 @@ use weir_framework::page::Page;
 use crate::api::{Api, ApiFlags, part};
 use crate::config::Source;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -81,7 +81,7 @@ async fn issue(api: &Api, args: IssueArgs, json: bool) -> Result<(), Failure> {
         return Ok(output::json(&made)?);
     }
     output::note(format!(
-        "{} may do `{}` for {} days; its id is {}",
+        "token {} with scope `{}`, valid for {} days; its id is {}",
         made.name, made.scope, args.days, made.id
     ));
     Ok(output::line(made.access_token)?)
@@ -97,16 +97,16 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
         path = format!("/v1/tokens?limit=100&cursor={}", part(&next));
     }
     if json {
-        return Ok(output::json(&tokens)?);
+        return Ok(output::list(tokens)?);
     }
     let header = ["id", "name", "scope", "expires", "revoked"].map(str::to_owned);
     let rows = tokens.into_iter().map(|token| {
-        let revoked = token.revoked_at.unwrap_or_default();
+        let revoked = token.revoked_at.map(|at| time::relative(&at)).unwrap_or_default();
         vec![
             token.id,
             output::printable(&token.name),
             output::printable(&token.scope),
-            token.expires_at,
+            time::relative(&token.expires_at),
             revoked,
         ]
     });

@@ -81,7 +81,7 @@ fn unknown(name: &str, keys: &[Key]) -> String {
         .chain(remote::VARIABLES.into_iter().chain([FILE]).map(|name| (name, vec![short(name)])));
     match keys::nearest(&short(name), known) {
         Some(near) => format!("the variable {name} is unknown; did you mean {near}?"),
-        None => format!("the variable {name} is unknown; `weir config default` tells all"),
+        None => format!("the variable {name} is unknown; `weir config default` lists all"),
     }
 }
 

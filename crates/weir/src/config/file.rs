@@ -89,15 +89,15 @@ fn unknown_key(section: Option<&str>, name: &str, keys: &[Key]) -> String {
         .or_else(|| keys::nearest(name, keys.iter().map(named)));
     match near {
         Some(near) => format!("is unknown; did you mean {near}?"),
-        None => "is unknown; `weir config default` tells all keys".to_owned(),
+        None => "is unknown; `weir config default` lists all keys".to_owned(),
     }
 }
 
 fn unknown_section(name: &str, keys: &[Key]) -> String {
     let known = keys.iter().map(|key| (key.section, vec![key.section.to_owned()]));
     match keys::nearest(name, known) {
-        Some(near) => format!("is no section; did you mean [{near}]?"),
-        None => "is no section; `weir config default` tells all".to_owned(),
+        Some(near) => format!("is not a section; did you mean [{near}]?"),
+        None => "is not a section; `weir config default` lists all".to_owned(),
     }
 }
 
@@ -117,10 +117,10 @@ mod tests {
             ("[store]\ndta = 1", "store.dta is unknown; did you mean store.data?"),
             ("[store]\nlisten = 1", "did you mean server.listen?"),
             ("listen = \"x\"", "listen is unknown; did you mean server.listen?"),
-            ("[sever]\nlisten = \"x\"", "sever is no section; did you mean [server]?"),
+            ("[sever]\nlisten = \"x\"", "sever is not a section; did you mean [server]?"),
             ("server = 1", "server is a section; write [server]"),
             ("[store]\nqqq = 1", "store.qqq is unknown; `weir config default`"),
-            ("[qqq]", "qqq is no section; `weir config default`"),
+            ("[qqq]", "qqq is not a section; `weir config default`"),
         ] {
             let message = problem(text);
             assert!(message.contains(says), "{message}");

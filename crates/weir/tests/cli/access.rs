@@ -69,7 +69,7 @@ fn a_replaced_signing_key_ends_at_once() {
     let server = home.serve("weir-data");
     let token = answer(home.weir("token issue one --scope admin"));
     let kids = || {
-        let listed = home.weir("signing-key list --json").json();
+        let listed = home.weir("signing-key list --json").items();
         let kids =
             listed.as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned());
         kids.collect::<Vec<_>>()
@@ -126,7 +126,7 @@ fn tokens_are_made_listed_and_revoked() {
     assert_eq!(status, 200, "{body}");
     assert!(body.contains("operator:report"), "{body}");
     assert_eq!(server.get_as("/v1/jobs", &token).0, 403);
-    let listed = home.weir("token list --json").json();
+    let listed = home.weir("token list --json").items();
     assert_eq!(listed[0]["name"], "report");
     let id = listed[0]["id"].as_str().unwrap().to_owned();
     assert!(home.weir("token list").ok().contains(&id));
@@ -153,7 +153,7 @@ fn tokens_made_without_a_server_count_with_one() {
 fn jobs_are_listed_and_an_unknown_one_is_named() {
     let home = Home::new();
     let _server = home.serve("weir-data");
-    let jobs = home.weir("jobs list --json").json();
+    let jobs = home.weir("jobs list --json").items();
     assert!(jobs.as_array().unwrap().iter().any(|job| job["name"] == "limiter-usage"), "{jobs}");
     home.weir("jobs run nothing").fails(3, &["job \"nothing\" not found"]);
 }

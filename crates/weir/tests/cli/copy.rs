@@ -7,7 +7,7 @@ use serde_json::json;
 use weir_table::clock::Clock;
 use weir_table::{Item, Kind, TableSpec, Value};
 
-use crate::home::{Home, ORDERS};
+use crate::home::{Home, ORDERS, items};
 
 fn orders() -> TableSpec {
     serde_json::from_str(ORDERS).unwrap()
@@ -37,10 +37,10 @@ fn verified(home: &Home, line: &str) -> serde_json::Value {
     let run = home.weir(&format!("{line} --json"));
     assert_eq!(run.code, Some(0), "{run:?}");
     let reports: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    for report in reports.as_array().unwrap() {
+    for report in items(&reports).as_array().unwrap() {
         assert_eq!(report["verified"], true, "{reports}");
     }
-    reports
+    items(&reports).clone()
 }
 
 #[test]
@@ -120,11 +120,14 @@ fn killed_and_resumed(home: &Home, from: &str, to: impl Fn(u64) -> String, count
         let run = home.weir(&format!("copy --tables orders --from '{from}' --to '{to}' --json"));
         assert_eq!(run.code, Some(0), "{run:?}");
         let reports: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-        assert_eq!((&reports[0]["items"], &reports[0]["verified"]), (&json!(count), &json!(true)));
+        assert_eq!(
+            (&items(&reports)[0]["items"], &items(&reports)[0]["verified"]),
+            (&json!(count), &json!(true))
+        );
         if !run.err.starts_with("orders: continuing after ") {
             continue;
         }
-        let copied = reports[0]["copied"].as_i64().unwrap();
+        let copied = items(&reports)[0]["copied"].as_i64().unwrap();
         assert!((1..count).contains(&copied), "{copied} of {count} were left");
         return to;
     }
@@ -259,7 +262,7 @@ fn a_token_that_was_revoked_is_refused_by_the_copy() {
         std::fs::read_to_string(file).unwrap().trim().to_owned()
     };
     let revoked = token("token issue revoked --scope admin --data a");
-    let listed = run("token list --json --data a").json();
+    let listed = run("token list --json --data a").items();
     run(&format!("token revoke {} --data a", listed[0]["id"].as_str().unwrap())).ok();
     let valid = token("token issue valid --scope admin --data a");
     assert_eq!(server.stop(), Some(0));
@@ -271,7 +274,7 @@ fn a_token_that_was_revoked_is_refused_by_the_copy() {
     assert_eq!(server.get_with("/v1/jobs", &admin_key("b")).0, 200);
     assert_eq!(server.get_with("/v1/jobs", &admin_key("a")).0, 401, "each has its own");
     assert_eq!(server.stop(), Some(0));
-    let listed = run("token list --json --data b").json();
+    let listed = run("token list --json --data b").items();
     assert_eq!(listed.as_array().unwrap().len(), 2, "{listed}");
     // The admin key of the destination is no difference.
     let again = home.weir("copy --from embedded:a --to embedded:b --tables weir-edge");

@@ -46,10 +46,25 @@ impl Run {
         }
     }
 
+    /// The items of a list.
+    #[track_caller]
+    pub(crate) fn items(self) -> serde_json::Value {
+        items(&self.json()).clone()
+    }
+
     #[track_caller]
     pub(crate) fn json(self) -> serde_json::Value {
         serde_json::from_str(&self.ok()).unwrap()
     }
+}
+
+/// The items of a list as `--json` prints it: `{"items": […], "next_cursor": …}` and nothing else.
+#[track_caller]
+pub(crate) fn items(list: &serde_json::Value) -> &serde_json::Value {
+    let fields: Vec<_> = list.as_object().unwrap_or_else(|| panic!("{list}")).keys().collect();
+    assert_eq!(fields, ["items", "next_cursor"], "{list}");
+    assert!(list["items"].is_array(), "{list}");
+    &list["items"]
 }
 
 impl Home {
@@ -153,7 +168,8 @@ impl Home {
 pub(crate) fn clean(command: &mut Command, folder: &Path) {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        if name.starts_with("WEIR_") || name.starts_with("AWS_") || name.starts_with("CLICOLOR") {
+        let is_setting = ["WEIR_", "AWS_", "CLICOLOR", "NO_COLOR", "COLUMNS"];
+        if is_setting.iter().any(|setting| name.starts_with(setting)) {
             command.env_remove(name);
         }
     }

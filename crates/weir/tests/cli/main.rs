@@ -22,9 +22,13 @@ mod home;
 #[cfg(test)]
 mod https;
 #[cfg(test)]
+mod infra;
+#[cfg(test)]
 mod keeper;
 #[cfg(test)]
 mod limiter;
+#[cfg(test)]
+mod lists;
 #[cfg(test)]
 mod metrics_page;
 #[cfg(test)]

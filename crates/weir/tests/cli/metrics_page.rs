@@ -32,7 +32,7 @@ pub(crate) fn check(exported: &str) {
 }
 
 /// The names in the tables of the page.
-fn documented() -> BTreeSet<String> {
+pub(crate) fn documented() -> BTreeSet<String> {
     let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `"));
     rows.filter_map(|row| row.split('`').next()).map(str::to_owned).collect()
 }

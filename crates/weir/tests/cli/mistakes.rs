@@ -8,7 +8,7 @@ const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYi4=";
 /// What the file says, and what is said about it.
 const IN_THE_FILE: &[(&str, &str)] = &[
     ("[store]\ndta = \"x\"", "store.dta is unknown; did you mean store.data?"),
-    ("[sevrer]\nlisten = \"x\"", "sevrer is no section; did you mean [server]?"),
+    ("[sevrer]\nlisten = \"x\"", "sevrer is not a section; did you mean [server]?"),
     (
         "[store]\nkind = \"postgres\"",
         "store.kind has the unknown value `postgres`, expected `embedded` or `dynamodb`",

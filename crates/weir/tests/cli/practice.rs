@@ -24,6 +24,11 @@ fn json_of(home: &Home, line: &str) -> Value {
     practice(home, &format!("{line} --json")).json()
 }
 
+/// The items of a list.
+fn items_of(home: &Home, line: &str) -> Value {
+    practice(home, &format!("{line} --json")).items()
+}
+
 fn count(list: &Value) -> usize {
     list.as_array().unwrap().len()
 }
@@ -88,7 +93,7 @@ fn a_user_does_what_the_plan_allows() {
         usage["actions"][0],
         json!({"action": "hint", "count": 2, "limit": 2, "remaining": 0})
     );
-    let log = json_of(&home, &format!("usage log {user}"));
+    let log = items_of(&home, &format!("usage log {user}"));
     assert_eq!((count(&log), &log[0]["metadata"]), (3, &json!({"a": 1})));
     assert!(ok(&home, &format!("usage recount {user}")).contains("agree with the log"));
     assert!(ok(&home, &format!("usage reset-day {user}")).contains("nothing was changed"));
@@ -107,7 +112,7 @@ fn a_user_does_what_the_plan_allows() {
     let users = recounted["counters"].as_array().unwrap();
     let pro = users.iter().find(|one| one["counter"] == "users of plan 2").unwrap();
     assert_eq!((&pro["counted"], &pro["found"]), (&json!(1), &json!(1)));
-    let audit = json_of(&home, &format!("audit --subject 'user {user}'"));
+    let audit = items_of(&home, &format!("audit --subject 'user {user}'"));
     assert!(count(&audit) >= 4, "{audit}");
 }
 
@@ -117,21 +122,21 @@ fn users_are_found_changed_and_erased() {
     let user = id(&home, "users create ann@example.com --name Ann --google-id g1");
     practice(&home, "users create ANN@example.com --name Other").fails(3, &["email"]);
     practice(&home, "users create bob@example.com --name Bob --google-id g1").fails(3, &["google"]);
-    let found = json_of(&home, "users list --email ANN@EXAMPLE.COM");
+    let found = items_of(&home, "users list --email ANN@EXAMPLE.COM");
     assert_eq!((count(&found), &found[0]["id"]), (1, &json!(user)));
-    assert_eq!(json_of(&home, "users list --google-id g1"), found);
+    assert_eq!(items_of(&home, "users list --google-id g1"), found);
     let changed = json_of(
         &home,
         &format!("users update {user} --name 'Ann Kim' --no-google-id --staff true"),
     );
     assert_eq!((&changed["name"], &changed["google_id"]), (&json!("Ann Kim"), &Value::Null));
     assert_eq!(changed["is_staff"], true);
-    assert_eq!(json_of(&home, "users list --google-id g1"), json!([]));
+    assert_eq!(items_of(&home, "users list --google-id g1"), json!([]));
     let plan = json_of(&home, "plans show 1");
     assert_eq!((&plan["name"], &plan["users"]), (&json!("Free"), &json!(1)));
 
     practice(&home, &format!("users erase {user}")).fails(3, &["was not confirmed", "--yes"]);
-    assert_eq!(count(&json_of(&home, "users list")), 1, "nothing happens without a confirmation");
+    assert_eq!(count(&items_of(&home, "users list")), 1, "nothing happens without a confirmation");
     ok(&home, &format!("users erase {user} --yes"));
     practice(&home, &format!("users show {user}"))
         .fails(3, &["not found", "weir practice users list"]);
@@ -185,7 +190,7 @@ fn wrong_input_is_refused_by_its_name_and_nothing_is_written() {
         ("jobs progress script-generation 1 --fence 1 --step a --status done", &["in_progress"]),
         ("jobs complete problem-extraction 1 --fence 1 --platform baekjoon", &["--problem"]),
         ("tasks put t1 --status done", &["status"]),
-        ("stats --from yesterday", &["from"]),
+        ("stats --from yestreday", &["from"]),
         ("stats --from 2026-01-02 --to 2026-01-01", &["to: the range"]),
         ("usage show 42 --date 2026-13-01", &["date"]),
     ] {
@@ -205,9 +210,9 @@ fn wrong_input_is_refused_by_its_name_and_nothing_is_written() {
         practice(&home, line).fails(3, says);
     }
     for list in ["users list", "problems list", "feed", "jobs list script-generation"] {
-        assert_eq!(json_of(&home, list), json!([]), "{list}");
+        assert_eq!(items_of(&home, list), json!([]), "{list}");
     }
-    assert_eq!(count(&json_of(&home, "plans list")), 3, "the plans that every store has");
+    assert_eq!(count(&items_of(&home, "plans list")), 3, "the plans that every store has");
 }
 
 #[test]
@@ -240,20 +245,20 @@ fn problems_go_from_draft_to_verified_and_away() {
 
     ok(&home, "problems publish baekjoon 1000");
     ok(&home, "problems review baekjoon 1000 --notes 'look twice'");
-    let review = json_of(&home, "problems list --status needs_review");
+    let review = items_of(&home, "problems list --status needs_review");
     assert_eq!((count(&review), &review[0]["review_notes"]), (1, &json!("look twice")));
     assert!(ok(&home, "problems verify baekjoon 1000").contains("published, verified"));
     for by in ["--platform baekjoon", "--tag easy", "--status published", "--status verified"] {
-        assert_eq!(count(&json_of(&home, &format!("problems list {by}"))), 1, "{by}");
+        assert_eq!(count(&items_of(&home, &format!("problems list {by}"))), 1, "{by}");
     }
-    assert_eq!(count(&json_of(&home, "problems list --tag math")), 0);
+    assert_eq!(count(&items_of(&home, "problems list --tag math")), 0);
 
     ok(&home, "problems delete baekjoon 1000 --reason duplicate");
-    assert_eq!(json_of(&home, "problems list"), json!([]));
-    assert_eq!(json_of(&home, "problems list --status deleted")[0]["deleted_reason"], "duplicate");
+    assert_eq!(items_of(&home, "problems list"), json!([]));
+    assert_eq!(items_of(&home, "problems list --status deleted")[0]["deleted_reason"], "duplicate");
     ok(&home, "problems restore baekjoon 1000");
     practice(&home, "problems delete baekjoon 1000 --hard").fails(3, &["was not confirmed"]);
-    assert_eq!(count(&json_of(&home, "problems list")), 1);
+    assert_eq!(count(&items_of(&home, "problems list")), 1);
     ok(&home, "problems delete baekjoon 1000 --hard --yes");
     practice(&home, "problems show baekjoon 1000").fails(3, &["not found"]);
 }
@@ -294,7 +299,7 @@ fn test_cases_are_added_one_by_one_and_in_uploads() {
     }
     std::fs::write(home.path("many.jsonl"), many).unwrap();
     assert_eq!(json_of(&home, &format!("{upload} many.jsonl"))["added"], 3_000);
-    let all = json_of(&home, "test-cases list baekjoon 1000 --limit 10000");
+    let all = items_of(&home, "test-cases list baekjoon 1000 --limit 10000");
     assert_eq!(count(&all), 3_005, "and nothing of the wrong uploads");
 
     let id = added["id"].as_str().unwrap();
@@ -334,12 +339,12 @@ fn runs_are_recorded_once_and_shown_to_those_who_may_see_them() {
     assert_eq!((&shown["total_count"], &shown["passed_count"]), (&json!(4), &json!(3)));
     assert_eq!(ok(&home, &format!("history show {} --print code", other.trim_end())), "print(3)\n");
     assert!(ok(&home, &format!("history show {run} --print results")).contains("\"ok\": true"));
-    assert_eq!(count(&json_of(&home, &format!("history list {user}"))), 2);
-    assert_eq!(count(&json_of(&home, "feed")), 1);
+    assert_eq!(count(&items_of(&home, &format!("history list {user}"))), 2);
+    assert_eq!(count(&items_of(&home, "feed")), 1);
     ok(&home, &format!("history visibility {run} public"));
-    assert_eq!(count(&json_of(&home, "feed")), 2);
+    assert_eq!(count(&items_of(&home, "feed")), 2);
     ok(&home, &format!("history visibility {run} private"));
-    assert_eq!(json_of(&home, "feed")[0]["hints"], json!(["one"]));
+    assert_eq!(items_of(&home, "feed")[0]["hints"], json!(["one"]));
     let hinted = piped(&home, &format!("history hints {run} 'think of overflow' -"), "and of zero");
     assert!(hinted.ok().contains("hint: and of zero"));
     assert_eq!(
@@ -368,7 +373,7 @@ fn a_worker_claims_reports_and_completes_a_job() {
     assert!(ok(&home, &step).contains("parsing completed: all read"));
     practice(&home, &format!("jobs heartbeat {at} 7")).fails(3, &["fenc"]);
     assert!(ok(&home, &format!("jobs heartbeat {at} 1")).starts_with("the lease ends at "));
-    assert_eq!(json_of(&home, "jobs stalled script-generation"), json!([]));
+    assert_eq!(items_of(&home, "jobs stalled script-generation"), json!([]));
     practice(&home, &format!("jobs complete {at} 1")).fails(2, &["generator_code"]);
     practice(&home, &format!("jobs watch script-generation {job}"))
         .code
@@ -390,7 +395,7 @@ fn a_worker_claims_reports_and_completes_a_job() {
     );
     let code = ok(&home, &format!("jobs show script-generation {job} --print generator"));
     assert_eq!(code, std::fs::read_to_string(home.path("sum.py")).unwrap());
-    let steps = json_of(&home, &format!("jobs show script-generation {job} --steps"));
+    let steps = items_of(&home, &format!("jobs show script-generation {job} --steps"));
     assert_eq!((count(&steps), &steps[0]["message"]), (1, &json!("all read")));
     practice(&home, &format!("jobs cancel script-generation {job} --yes")).fails(3, &["COMPLETED"]);
 
@@ -402,7 +407,7 @@ fn a_worker_claims_reports_and_completes_a_job() {
         ok(&home, &format!("jobs cancel problem-extraction {} --yes", page.0))
             .contains("CANCELLED")
     );
-    assert_eq!(count(&json_of(&home, "jobs list problem-extraction --status CANCELLED")), 1);
+    assert_eq!(count(&items_of(&home, "jobs list problem-extraction --status CANCELLED")), 1);
 }
 
 #[test]
@@ -501,6 +506,11 @@ fn statistics_come_from_sums_that_can_be_verified() {
     assert!(early.err.contains("weir jobs run practice-rollup"), "{early:?}");
     home.weir("jobs run practice-rollup").ok();
     let stats = json_of(&home, &format!("stats --from {day} --to {day}"));
+    let same = json_of(&home, "stats --from 1d --to now");
+    assert_eq!((&same["hints"], &same["to"]), (&stats["hints"], &json!(day)), "{same}");
+    let before = json_of(&home, &format!("usage show {user} --date yesterday"));
+    assert_eq!(before["date"], same["from"]);
+    practice(&home, &format!("usage show {user} --date 2h")).fails(2, &["time zone", "yesterday"]);
     assert_eq!((&stats["hints"], &stats["executions"]), (&json!(1), &json!(2)));
     assert_eq!(stats["top_users"], json!([{"user_id": user, "total": 3}]));
     let shown = ok(&home, "stats");

@@ -4,6 +4,8 @@
 
 mod prices;
 mod runtime;
+mod today;
+mod what_if;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use weir_api::keeper as wire;
@@ -20,6 +22,8 @@ pub(super) use self::prices::{model_price, price_import, price_row};
 pub(super) use self::runtime::{
     day_totals, model_selection, quota_status, submission, submission_response,
 };
+pub(crate) use self::today::{budget, model_budgets};
+pub(super) use self::what_if::{day_hours, simulation, what_if};
 
 /// The domain's request for an org.
 #[must_use]

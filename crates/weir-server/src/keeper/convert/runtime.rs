@@ -85,7 +85,7 @@ fn quota_mode(mode: Mode) -> wire::QuotaMode {
     }
 }
 
-fn quota_state(status: Status) -> wire::QuotaState {
+pub(super) fn quota_state(status: Status) -> wire::QuotaState {
     match status {
         Status::Normal => wire::QuotaState::Normal,
         Status::Tight => wire::QuotaState::Tight,
@@ -94,7 +94,7 @@ fn quota_state(status: Status) -> wire::QuotaState {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two decimal places of any percentage fit")]
-fn percent(percent: Percent) -> f64 {
+pub(super) fn percent(percent: Percent) -> f64 {
     percent.hundredths() as f64 / 100.0
 }
 

@@ -7,7 +7,7 @@ use weir_framework::ApiError;
 use weir_limiter::acquire::Acquire;
 use weir_limiter::bounds::{LEASE_TTL_DEFAULT_MS, LEASE_TTL_MAX_MS};
 use weir_limiter::bucket::Limit;
-use weir_limiter::config::{LevelConfig, OnUnavailable};
+use weir_limiter::config::{Level, LevelConfig, OnUnavailable};
 use weir_limiter::entities::NewEntity;
 use weir_limiter::ids::{EntityId, LimitName, Resource};
 use weir_limiter::lease::OnExpiry;
@@ -126,6 +126,35 @@ pub(in crate::limiter) fn system_config(
         strict_version: request.strict_version,
         version: 0,
     })
+}
+
+/// A level with its new config; none to delete it.
+pub(in crate::limiter) fn planned_level(
+    request: api::PlannedLevel,
+) -> Result<(Level, Option<LevelConfig>)> {
+    let missing = |field: &str| ApiError::invalid(field, "is missing for this level");
+    let unknown = |field: &str| ApiError::invalid(field, "is not a part of this level");
+    let level = match (request.level, &request.entity, &request.resource) {
+        (api::LevelKind::System, None, None) => Level::System,
+        (api::LevelKind::Resource, None, Some(name)) => Level::Resource(resource(name)?),
+        (api::LevelKind::Entity, Some(id), name) => {
+            let name = name.as_deref().unwrap_or(api::ALL_RESOURCES);
+            Level::Entity(entity_id("entity", id)?, resource_or_all(name)?)
+        }
+        (api::LevelKind::Resource, None, None) => return Err(missing("resource").into()),
+        (api::LevelKind::Entity, None, _) => return Err(missing("entity").into()),
+        (api::LevelKind::System | api::LevelKind::Resource, Some(_), _) => {
+            return Err(unknown("entity").into());
+        }
+        (api::LevelKind::System, None, Some(_)) => return Err(unknown("resource").into()),
+    };
+    let Some(rates) = request.limits else { return Ok((level, None)) };
+    let config = LevelConfig {
+        limits: limits(rates)?,
+        on_unavailable: request.on_unavailable.map(on_unavailable),
+        ..LevelConfig::default()
+    };
+    Ok((level, Some(config)))
 }
 
 fn on_unavailable(decision: api::OnUnavailable) -> OnUnavailable {

@@ -7,7 +7,7 @@ use weir_framework::time::time;
 use weir_limiter::acquire::LimitStatus;
 use weir_limiter::bucket::{Limit, MILLI};
 use weir_limiter::buckets::{BucketView, LimitView};
-use weir_limiter::config::{LevelConfig, OnUnavailable, Resolved, Source};
+use weir_limiter::config::{Level, LevelConfig, OnUnavailable, PlannedChange, Resolved, Source};
 use weir_limiter::entities::Entity;
 use weir_limiter::ids::LimitName;
 use weir_limiter::lease::{LeaseState, Settled};
@@ -64,6 +64,38 @@ pub(in crate::limiter) fn limits_response(level: LevelConfig) -> api::LimitsResp
         auto_update: level.auto_update,
         strict_version: level.strict_version,
         version: level.version,
+    }
+}
+
+pub(in crate::limiter) fn planned_change(change: PlannedChange) -> api::PlannedChange {
+    let action = match (&change.before, &change.after) {
+        _ if !change.is_change() => api::PlannedAction::None,
+        (None, _) => api::PlannedAction::Add,
+        (Some(_), None) => api::PlannedAction::Remove,
+        (Some(_), Some(_)) => api::PlannedAction::Change,
+    };
+    let (level, entity, resource) = match change.level {
+        Level::System => (api::LevelKind::System, None, None),
+        Level::Resource(resource) => (api::LevelKind::Resource, None, Some(resource.to_string())),
+        Level::Entity(entity, resource) => {
+            let all = || api::ALL_RESOURCES.to_owned();
+            let resource = resource.map_or_else(all, |resource| resource.to_string());
+            (api::LevelKind::Entity, Some(entity.to_string()), Some(resource))
+        }
+    };
+    let limits = |config: LevelConfig| api::LevelLimits {
+        limits: rate_limits(config.limits),
+        on_unavailable: config.on_unavailable.map(api_on_unavailable),
+    };
+    api::PlannedChange {
+        level,
+        resource,
+        entity,
+        action,
+        before: change.before.map(limits),
+        after: change.after.map(limits),
+        entities: change.entities,
+        is_complete: change.is_complete,
     }
 }
 

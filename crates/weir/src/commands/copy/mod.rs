@@ -322,8 +322,7 @@ struct JsonReport<'a> {
 
 fn show(reports: &[Report], json: bool) -> std::io::Result<()> {
     if json {
-        let reports: Vec<_> = reports.iter().map(json_report).collect();
-        return output::json(&reports);
+        return output::list(reports.iter().map(json_report).collect());
     }
     if reports.is_empty() {
         return output::line("the source has no tables");

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use rustix::process::{Resource, getrlimit};
 
 use super::Finding;
-use crate::output;
+use crate::{output, time};
 
 /// 2026-01-01, before the release of this version.
 const EARLIEST_MS: u64 = 1_767_225_600_000;
@@ -28,8 +28,8 @@ pub(super) fn clock(now_ms: u64, data: Option<&Path>) -> Finding {
     }
     let newest_ms = data.map_or(0, newest_file_ms);
     if newest_ms > now_ms.saturating_add(SKEW_MS) {
-        let ahead_s = (newest_ms - now_ms) / 1000;
-        let detail = format!("files of the store are {ahead_s} s ahead of the machine's clock");
+        let ahead = time::length(newest_ms - now_ms);
+        let detail = format!("files of the store are {ahead} ahead of the machine's clock");
         return Finding::wrong("clock", detail).next(
             "it may have been set back; expiry and tokens depend on it, so synchronise it with NTP",
         );

@@ -201,16 +201,9 @@ async fn store(place: &Place) -> Finding {
     }
 }
 
-/// A list, in the form of all JSON lists.
-#[derive(Serialize)]
-struct Answer<'a> {
-    items: &'a [Finding],
-    next_cursor: Option<String>,
-}
-
 fn show(findings: &[Finding], json: bool) -> std::io::Result<()> {
     if json {
-        return output::json(&Answer { items: findings, next_cursor: None });
+        return output::list(findings.iter().collect());
     }
     for finding in findings {
         let next = finding.next.as_ref().map(|next| format!(" → {next}"));

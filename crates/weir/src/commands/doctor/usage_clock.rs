@@ -7,6 +7,7 @@ use weir_framework::client::{Client, Door};
 use weir_practice::bounds::CLOCK_AHEAD_MAX_MS;
 
 use super::Finding;
+use crate::time;
 
 const CHECK: &str = "usage clock";
 
@@ -22,13 +23,13 @@ fn finding(clock: &ClockResponse) -> Finding {
     let Some(newest) = &clock.newest_item_at else {
         return Finding::good(CHECK, "the server has seen no usage yet");
     };
-    let seconds = clock.ahead_ms / 1000;
+    let ahead = time::length(clock.ahead_ms.max(0).unsigned_abs());
     if clock.ahead_ms <= CLOCK_AHEAD_MAX_MS {
-        let detail = format!("{seconds} s ahead of the newest usage, which is of {newest}");
+        let detail = format!("{ahead} ahead of the newest usage, which is of {newest}");
         return Finding::good(CHECK, detail);
     }
     let detail = format!(
-        "{seconds} s ahead of the newest usage, which is of {newest}; requests that found it ahead: {}",
+        "{ahead} ahead of the newest usage, which is of {newest}; requests that found it ahead: {}",
         clock.requests_ahead
     );
     let next = "if users were active since then, compare the clock with those of other instances";

@@ -57,7 +57,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::List(args) => {
             let path = args.list.path(&context.path(&["orgs", &args.target.org, "apps"]));
             let all: Vec<EffectiveConfig> = context.all(&path).await?;
-            context.print(&all, |all| effective::table(all))
+            context.print_all(all, effective::table)
         }
         Verb::Show(args) => {
             let found: EffectiveConfig = context.api.get(&args.path(context, &[])).await?;

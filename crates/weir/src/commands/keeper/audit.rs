@@ -5,7 +5,7 @@ use weir_api::TimeRangeParams;
 use weir_api::keeper::OrgAuditEvent;
 
 use super::target::TargetArgs;
-use crate::commands::api_context::{ApiContext, TimeRangeArgs, rows, with_params};
+use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,21 +18,15 @@ pub(super) struct AuditArgs {
     app: Option<String>,
     #[command(flatten)]
     range: TimeRangeArgs,
-    /// Largest number of events
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit: u32,
+    #[command(flatten)]
+    limit: LimitArgs,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
     let target = TargetArgs { org: args.org, app: args.app };
     let range = TimeRangeParams::from(args.range);
     let path = with_params(&target.path(context, &["audit"]), &range)?;
-    let (events, more) = context.first::<OrgAuditEvent>(&path, args.limit as usize).await?;
-    context.print(&events, |events| table(events))?;
-    if more {
-        output::note("older events exist; show more with --limit");
-    }
-    Ok(())
+    context.list::<OrgAuditEvent>(&path, &args.limit, table).await
 }
 
 fn table(events: &[OrgAuditEvent]) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use weir_api::secret::Secret;
 use super::target::TargetArgs;
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Args)]
 pub(super) struct RotateArgs {
@@ -46,7 +46,7 @@ pub(super) async fn rotate(context: &ApiContext<'_>, args: RotateArgs) -> Result
         output::note(format!(
             "fetch the new secret before {} with `weir keeper secret {} --token …`; \
              the old one works for {} h after that",
-            retrieval.expires_at,
+            time::until(&retrieval.expires_at),
             args.target.words(),
             rotation.grace_period_hours
         ));

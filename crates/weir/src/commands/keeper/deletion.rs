@@ -7,7 +7,7 @@ use super::effective;
 use super::target::TargetArgs;
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 /// Whether a list includes deleted entries.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(super) async fn delete(
         output::line(format!(
             "{} was deleted; until {}, `weir keeper {kind} restore {}` restores it",
             deleted.client_id,
-            deleted.restorable_until,
+            time::until(&deleted.restorable_until),
             target.words()
         ))
     })

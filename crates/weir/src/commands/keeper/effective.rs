@@ -5,7 +5,7 @@ use weir_keeper::money::MicroUsd;
 
 use super::target::TargetArgs;
 use crate::commands::api_context::header;
-use crate::output;
+use crate::{output, time};
 
 /// One line for each org or app.
 pub(super) fn table(all: &[EffectiveConfig]) -> std::io::Result<()> {
@@ -13,7 +13,9 @@ pub(super) fn table(all: &[EffectiveConfig]) -> std::io::Result<()> {
         vec![
             output::printable(&one.id),
             match &one.deleted_at {
-                Some(at) => format!("{} (deleted {at})", output::printable(name(one))),
+                Some(at) => {
+                    format!("{} (deleted {})", output::printable(name(one)), time::relative(at))
+                }
                 None => output::printable(name(one)),
             },
             one.timezone.clone(),
@@ -47,7 +49,7 @@ pub(super) fn show(one: &EffectiveConfig) -> std::io::Result<()> {
     if let Some(pending) = &one.pending {
         output::line(format!(
             "from {}: days in {}, quotas for {}",
-            pending.effective_at,
+            time::until(&pending.effective_at),
             pending.timezone,
             scope(pending.quota_scope)
         ))?;
@@ -62,8 +64,10 @@ pub(super) fn show(one: &EffectiveConfig) -> std::io::Result<()> {
         one.tight_mode_threshold_pct, one.unpriced
     ))?;
     output::line(format!(
-        "clients select every {} s, when TIGHT every {} s; {} shards",
-        one.refresh_interval_normal_secs, one.refresh_interval_tight_secs, one.agg_shard_count
+        "clients select every {}, when TIGHT every {}; {} shards",
+        time::secs(one.refresh_interval_normal_secs.into()),
+        time::secs(one.refresh_interval_tight_secs.into()),
+        one.agg_shard_count
     ))?;
     match one.inherited_fields.as_slice() {
         [] => Ok(()),
@@ -90,7 +94,7 @@ pub(super) fn show_put(put: &ConfigResponse) -> std::io::Result<()> {
     let retrieval = &credentials.secret_retrieval;
     output::line(format!(
         "fetch its secret once, before {}:\n  weir keeper secret {} --token {}",
-        retrieval.expires_at,
+        time::until(&retrieval.expires_at),
         target.words(),
         retrieval.token
     ))

@@ -46,7 +46,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::List(args) => {
             let path = args.path(&context.path(&["orgs"]));
             let all: Vec<EffectiveConfig> = context.all(&path).await?;
-            context.print(&all, |all| effective::table(all))
+            context.print_all(all, effective::table)
         }
         Verb::Show(args) => {
             let found: EffectiveConfig =

@@ -14,6 +14,7 @@ use weir_server::keeper::convert;
 
 use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
+use crate::time::GivenTime;
 use crate::{output, parse};
 
 const FILE_HELP: &str = "a file is a price book, or a list of its entries: objects with model_id, vendor (where \
@@ -44,27 +45,27 @@ pub(super) struct RemoveArgs {
 pub(super) struct ListArgs {
     /// Only models whose id or vendor contains this
     model: Option<String>,
-    /// Day in UTC [default: today]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    on: Option<String>,
+    /// Day in UTC: 2026-01-31, 7d (ago), today or yesterday [default: today]
+    #[arg(long, value_name = "DAY")]
+    on: Option<GivenTime>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
     /// A price book, or a list of its entries, as JSON; - for standard input
     file: String,
-    /// First day in UTC on which the prices are in force [default: today]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    from: Option<String>,
+    /// First day in UTC on which the prices are in force: 2026-01-31, today or tomorrow [default: today]
+    #[arg(long, value_name = "DAY")]
+    from: Option<GivenTime>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
     /// A price book, or a list of its entries, as JSON; - for standard input
     file: String,
-    /// Day in UTC to compare with [default: today]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    on: Option<String>,
+    /// Day in UTC to compare with: 2026-01-31, 7d (ago), today or yesterday [default: today]
+    #[arg(long, value_name = "DAY")]
+    on: Option<GivenTime>,
     /// Also show prices that are not in the file; an import does not change them
     #[arg(long)]
     all: bool,
@@ -74,8 +75,8 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
     match verb {
         Verb::List(args) => {
             let search = args.model.as_deref();
-            let all = listed(context, args.on.as_deref(), search).await?;
-            context.print(&all, |all| match search.filter(|_| all.is_empty()) {
+            let all = listed(context, args.on.as_ref(), search).await?;
+            context.print_all(all, |all| match search.filter(|_| all.is_empty()) {
                 Some(part) => output::line(format!("no model or vendor has {part:?} in its name")),
                 None => table(all),
             })
@@ -85,7 +86,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::Imports => {
             let page: Page<PriceImport> =
                 context.api.get(&context.path(&["prices", "imports"])).await?;
-            context.print(&page.items, |all| imports(all))
+            context.print_all(page.items, imports)
         }
         Verb::Remove(args) => {
             remove(context, &args.id).await?;
@@ -97,10 +98,11 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
 
 async fn listed(
     context: &ApiContext<'_>,
-    on: Option<&str>,
+    on: Option<&GivenTime>,
     search: Option<&str>,
 ) -> Result<Vec<ModelPrice>, Failure> {
-    let query = [("on", on), ("search", search)];
+    let on = on.map(GivenTime::utc_day).transpose()?;
+    let query = [("on", on.as_deref()), ("search", search)];
     let page: Page<ModelPrice> =
         context.api.get(&with_query(&context.path(&["prices"]), &query)).await?;
     Ok(page.items)
@@ -122,12 +124,13 @@ fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
 }
 
 async fn import(context: &ApiContext<'_>, args: ImportArgs) -> Result<(), Failure> {
+    let first_day = args.from.as_ref().map(GivenTime::utc_day).transpose()?;
     let parts = parts(rows(&args.file)?);
     let last = parts.len();
     let mut done: Option<PriceImport> = None;
     for (number, prices) in (1..).zip(parts) {
         let import = done.as_ref().map(|import| import.id.clone());
-        let from = args.from.clone().filter(|_| import.is_none());
+        let from = first_day.clone().filter(|_| import.is_none());
         let request =
             PriceImportRequest { from, prices, import: import.clone(), more: number < last };
         match context.api.post(&context.path(&["prices"]), &request).await {
@@ -183,17 +186,15 @@ fn parts(mut rows: Vec<PriceRow>) -> Vec<Vec<PriceEntry>> {
 
 async fn compare(context: &ApiContext<'_>, args: &DiffArgs) -> Result<(), Failure> {
     let new = rows(&args.file)?;
-    let old = listed(context, args.on.as_deref(), None).await?.into_iter().filter_map(row);
+    let old = listed(context, args.on.as_ref(), None).await?.into_iter().filter_map(row);
     let old: Vec<PriceRow> = old.collect();
     let mut changes = diff(&old, &new);
     changes.retain(|change| args.all || change.new.is_some());
-    context.print(&changes, |changes| {
-        for change in changes {
-            output::line(line(change))?;
-        }
-        Ok(())
+    let count = changes.len();
+    context.print_all(changes, |changes| {
+        changes.iter().try_for_each(|change| output::line(line(change)))
     })?;
-    match changes.len() {
+    match count {
         0 if context.json => Ok(()),
         0 => Ok(output::line("all prices match the file")?),
         count => {

@@ -7,7 +7,7 @@ use weir_api::keeper::{InferenceProfile, InferenceProfileRequest};
 use super::target::AppArgs;
 use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -62,7 +62,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::List(args) => {
             let all: Vec<InferenceProfile> =
                 context.all(&args.path(context, &["inference-profiles"])).await?;
-            context.print(&all, |all| table(all))
+            context.print_all(all, table)
         }
         Verb::Delete(args) => {
             let label = output::printable(&args.label);
@@ -81,8 +81,8 @@ fn table(profiles: &[InferenceProfile]) -> std::io::Result<()> {
             profile.profile_label.clone(),
             output::printable(&profile.inference_profile_arn),
             profile.model_id.as_deref().map(output::printable).unwrap_or_default(),
-            output::printable(&output::cut(&profile.description, 60)),
-            profile.updated_at.clone(),
+            output::printable(&profile.description),
+            time::relative(&profile.updated_at),
         ]
     });
     output::table(header(["label", "profile", "model", "description", "changed"]), rows, &[])

@@ -7,7 +7,7 @@ use weir_keeper::money::MicroUsd;
 use super::target::AppArgs;
 use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Args)]
 pub(super) struct SelectArgs {
@@ -43,11 +43,15 @@ fn show(selection: &ModelSelection<'_>) -> std::io::Result<()> {
         output::line(format!("use {label} ({vendor}{id}): {reason}"))?;
     }
     if let Some(at) = &status.projected_exhaustion_at {
-        output::line(format!("at the rate of the day so far, its quota will be spent at {at}"))?;
+        output::line(format!(
+            "at the rate of the day so far, its quota will be spent at {}",
+            time::until(at)
+        ))?;
     }
     let guidance = &selection.client_guidance;
     output::line(format!(
-        "local time of the org: {}; select again in {} s",
-        selection.org_local_time, guidance.cache_duration_secs
+        "local time of the org: {}; select again in {}",
+        selection.org_local_time,
+        time::secs(guidance.cache_duration_secs)
     ))
 }

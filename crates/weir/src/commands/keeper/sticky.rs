@@ -7,7 +7,7 @@ use weir_api::keeper::{StickyFallback, StickyOverride};
 use super::target::TargetArgs;
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -51,7 +51,7 @@ pub(super) fn line(state: &StickyFallback) -> String {
         "{}{} for the rest of the day, since {} ({})",
         before.unwrap_or_default(),
         state.active_model_label,
-        state.activated_at,
+        time::until(&state.activated_at),
         state.reason
     )
 }

@@ -10,7 +10,7 @@ use weir_api::secret::Secret;
 
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
-use crate::{output, parse};
+use crate::{output, parse, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -75,9 +75,10 @@ async fn get(context: &ApiContext<'_>, args: &GetArgs) -> Result<(), Failure> {
     };
     let pair: TokenResponse = context.api.post("/auth/token", &request).await?;
     context.print(&pair, |pair| {
-        let (scope, secs) = (&pair.scope, pair.expires_in);
         output::note(format!(
-            "valid for {secs} s with scope `{scope}`; --json also prints the refresh token"
+            "valid for {} with scope `{}`; --json also prints the refresh token",
+            time::secs(pair.expires_in),
+            pair.scope
         ));
         output::line(&pair.access_token)
     })
@@ -90,7 +91,11 @@ async fn refresh(context: &ApiContext<'_>, args: &TokenArgs) -> Result<(), Failu
     };
     let issued: RefreshResponse = context.api.post("/auth/refresh", &request).await?;
     context.print(&issued, |issued| {
-        output::note(format!("valid for {} s with scope `{}`", issued.expires_in, issued.scope));
+        output::note(format!(
+            "valid for {} with scope `{}`",
+            time::secs(issued.expires_in),
+            issued.scope
+        ));
         output::line(&issued.access_token)
     })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use clap::Args;
 use weir_api::Page;
 use weir_api::keeper::{DayTotals, ModelTotals};
+use weir_keeper::day::Zone;
 use weir_keeper::money::MicroUsd;
 
 use super::amount::cents;
@@ -12,44 +13,71 @@ use super::sticky;
 use super::target::TargetArgs;
 use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
-use crate::{bars, output};
+use crate::time::{GivenTime, now_ms};
+use crate::{bars, output, time};
 
 #[derive(Debug, Args)]
 pub(super) struct TotalsArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Day in the org's time zone [default: today]
-    #[arg(long, value_name = "YYYY-MM-DD", conflicts_with_all = ["from", "to"])]
-    day: Option<String>,
-    /// First day of a range of at most 92 days
-    #[arg(long, value_name = "YYYY-MM-DD", requires = "to")]
-    from: Option<String>,
-    /// Last day of the range
-    #[arg(long, value_name = "YYYY-MM-DD", requires = "from")]
-    to: Option<String>,
+    /// Day in the org's time zone: 2026-01-31, 7d (ago), today or yesterday [default: today]
+    #[arg(long, value_name = "DAY", conflicts_with_all = ["from", "to"])]
+    day: Option<GivenTime>,
+    /// First day of a range of at most 92 days, written like --day
+    #[arg(long, value_name = "DAY")]
+    from: Option<GivenTime>,
+    /// Last day of the range [default: today]
+    #[arg(long, value_name = "DAY", requires = "from")]
+    to: Option<GivenTime>,
     /// Draw a bar chart
     #[arg(long)]
     plot: bool,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: TotalsArgs) -> Result<(), Failure> {
-    if args.from.is_some() {
-        let path = args.target.path(context, &["aggregates"]);
-        let days = [("from", args.from.as_deref()), ("to", args.to.as_deref())];
-        let series: Page<DayTotals> = context.api.get(&with_query(&path, &days)).await?;
-        return context.print(
-            &series.items,
-            |days| {
-                if args.plot { plot_days(days) } else { table(days) }
-            },
-        );
+    let zone = OrgZone { context, target: &args.target };
+    if let Some(from) = &args.from {
+        let (from, to) =
+            (zone.day(from).await?, zone.day(args.to.as_ref().unwrap_or(&TODAY)).await?);
+        let days = [("from", Some(from.as_str())), ("to", Some(to.as_str()))];
+        let path = with_query(&args.target.path(context, &["aggregates"]), &days);
+        let series: Page<DayTotals> = context.api.get(&path).await?;
+        return context.print(&series, |days| {
+            if args.plot { plot_days(&days.items) } else { table(&days.items) }
+        });
     }
-    let day = args.day.as_deref().unwrap_or("today");
-    let day: DayTotals = context.api.get(&args.target.path(context, &["aggregates", day])).await?;
+    let day = match &args.day {
+        Some(given) => zone.day(given).await?,
+        None => "today".to_owned(),
+    };
+    let day: DayTotals = context.api.get(&args.target.path(context, &["aggregates", &day])).await?;
     context.print(&day, |day| {
         if args.plot { plot_day(day) } else { table(std::slice::from_ref(day)) }?;
         about(day)
     })
+}
+
+const TODAY: GivenTime = GivenTime::Day(0);
+
+/// The time zone in which an org counts days.
+struct OrgZone<'a> {
+    context: &'a ApiContext<'a>,
+    target: &'a TargetArgs,
+}
+
+impl OrgZone<'_> {
+    /// A day as the API takes it. The zone is requested only where the day depends on it.
+    async fn day(&self, given: &GivenTime) -> Result<String, Failure> {
+        if let GivenTime::Date(date) = given {
+            return Ok(date.to_string());
+        }
+        let path = self.target.path(self.context, &["aggregates", "today"]);
+        let today: DayTotals = self.context.api.get(&path).await?;
+        let zone = Zone::new(&today.timezone).map_err(|error| {
+            Failure::fault("the time zone of the org is unknown here").because(error)
+        })?;
+        given.day(now_ms(), |at_ms| Ok(zone.day_of(at_ms).to_string()))
+    }
 }
 
 fn table(days: &[DayTotals]) -> std::io::Result<()> {
@@ -57,8 +85,8 @@ fn table(days: &[DayTotals]) -> std::io::Result<()> {
         .iter()
         .flat_map(|day| day.models.iter().map(move |(label, model)| row(&day.date, label, model)));
     let names =
-        ["day", "model", "requests", "input", "output", "spent", "quota", "used %", "status"];
-    output::table(header(names), rows, &[2, 3, 4, 5, 6, 7])
+        ["day", "model", "status", "spent", "quota", "used %", "requests", "input", "output"];
+    output::table(header(names), rows, &[3, 4, 5, 6, 7, 8])
 }
 
 fn row(day: &str, label: &str, model: &ModelTotals) -> Vec<String> {
@@ -67,13 +95,13 @@ fn row(day: &str, label: &str, model: &ModelTotals) -> Vec<String> {
     vec![
         day.to_owned(),
         label.to_owned(),
-        output::thousands(sum.requests),
-        output::thousands(input.saturating_add(sum.cached_write_tokens)),
-        output::thousands(sum.output_tokens),
+        output::word(&model.quota_status),
         MicroUsd(sum.cost_usd_micros).to_string(),
         MicroUsd(model.quota_usd_micros).to_string(),
         format!("{:.2} %", model.quota_pct),
-        output::word(&model.quota_status),
+        output::thousands(sum.requests),
+        output::thousands(input.saturating_add(sum.cached_write_tokens)),
+        output::thousands(sum.output_tokens),
     ]
 }
 
@@ -89,7 +117,7 @@ fn about(day: &DayTotals) -> std::io::Result<()> {
         output::line(sticky::line(state))?;
     }
     match &day.updated_at {
-        Some(at) => output::line(format!("aggregated at {at}")),
+        Some(at) => output::line(format!("aggregated {}", time::relative(at))),
         None => Ok(()),
     }
 }

@@ -6,9 +6,9 @@ use weir_api::Page;
 use weir_api::keeper::{Webhook, WebhookConfig, WebhookDelivery};
 
 use super::target::OrgArgs;
-use crate::commands::api_context::{ApiContext, below, header};
+use crate::commands::api_context::{ApiContext, LimitArgs, below, header};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -38,9 +38,8 @@ pub(super) struct HookArgs {
 pub(super) struct DeliveriesArgs {
     #[command(flatten)]
     hook: HookArgs,
-    /// Largest number of notices
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit: u32,
+    #[command(flatten)]
+    limit: LimitArgs,
 }
 
 #[derive(Debug, Args)]
@@ -86,7 +85,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::List(args) => {
             let found: Page<Webhook> =
                 context.api.get(&context.path(&["orgs", &args.org, "webhooks"])).await?;
-            context.print(&found.items, |all| table(all))
+            context.print_all(found.items, table)
         }
         Verb::Remove(hook) => {
             context.api.delete::<()>(&path(context, &hook)).await?;
@@ -128,7 +127,7 @@ fn table(hooks: &[Webhook]) -> std::io::Result<()> {
             thresholds.join(" "),
             if hook.flips { "yes" } else { "no" }.to_owned(),
             if hook.all_exceeded { "yes" } else { "no" }.to_owned(),
-            hook.updated_at.clone(),
+            time::relative(&hook.updated_at),
         ]
     });
     output::table(
@@ -140,12 +139,7 @@ fn table(hooks: &[Webhook]) -> std::io::Result<()> {
 
 async fn deliveries(context: &ApiContext<'_>, args: DeliveriesArgs) -> Result<(), Failure> {
     let path = below(&path(context, &args.hook), &["deliveries"]);
-    let (found, more) = context.first::<WebhookDelivery>(&path, args.limit as usize).await?;
-    context.print(&found, |found| delivery_table(found))?;
-    if more {
-        output::note("older notices exist; show more with --limit");
-    }
-    Ok(())
+    context.list::<WebhookDelivery>(&path, &args.limit, delivery_table).await
 }
 
 /// Fails when the webhook did not accept the notice, so that a script sees it.
@@ -163,7 +157,7 @@ async fn replay(context: &ApiContext<'_>, args: ReplayArgs) -> Result<(), Failur
 }
 
 fn delivery_table(deliveries: &[WebhookDelivery]) -> std::io::Result<()> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let when = |at: &Option<String>| at.as_deref().map(time::relative).unwrap_or_default();
     let table = deliveries.iter().map(|one| {
         vec![
             one.sequence.to_string(),
@@ -171,10 +165,10 @@ fn delivery_table(deliveries: &[WebhookDelivery]) -> std::io::Result<()> {
             one.status.as_str().to_owned(),
             one.attempts.to_string(),
             one.http_status.map(|status| status.to_string()).unwrap_or_default(),
-            one.created_at.clone(),
-            text(&one.last_attempt_at),
-            text(&one.next_attempt_at),
-            output::printable(&text(&one.last_error)),
+            time::relative(&one.created_at),
+            when(&one.last_attempt_at),
+            when(&one.next_attempt_at),
+            output::printable(one.last_error.as_deref().unwrap_or_default()),
         ]
     });
     let names = [

@@ -11,7 +11,7 @@ use super::idempotency::IdempotencyArgs;
 use super::{one_of, spec};
 use crate::commands::api_context::{ApiContext, header, tokens, with_params};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Args)]
 pub(super) struct AcquireArgs {
@@ -71,8 +71,8 @@ fn show(response: &AcquireResponse) -> std::io::Result<()> {
     }
     match &response.lease {
         Some(lease) => {
-            let expires_at = response.expires_at.as_deref().unwrap_or_default();
-            output::note(format!("granted; the lease can be settled until {expires_at}"));
+            let until = time::until(response.expires_at.as_deref().unwrap_or_default());
+            output::note(format!("granted; the lease can be settled until {until}"));
             output::line(lease)
         }
         None => table(&response.limits),
@@ -100,7 +100,7 @@ fn table(limits: &[LimitStatus]) -> std::io::Result<()> {
             tokens(limit.available),
             output::thousands(limit.capacity),
             tokens(limit.requested),
-            output::wait(limit.retry_after_ms),
+            time::wait(limit.retry_after_ms),
         ]
     });
     let names = ["entity", "limit", "available", "capacity", "requested", "available in"];

@@ -9,7 +9,7 @@ use super::amounts::{self, amount};
 use super::idempotency::IdempotencyArgs;
 use crate::commands::api_context::{ApiContext, header, tokens, with_params};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -62,7 +62,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::List(args) => {
             let path = context.path(&["entities", &args.entity, "buckets"]);
             let buckets: Page<BucketResponse> = context.api.get(&path).await?;
-            context.print(&buckets.items, |buckets| table(buckets))
+            context.print_all(buckets.items, table)
         }
         Verb::Reset(args) => operate(context, &args, "reset", &()).await,
         Verb::TopUp(args) => {
@@ -101,7 +101,7 @@ fn table(buckets: &[BucketResponse]) -> std::io::Result<()> {
                 tokens(limit.available),
                 output::thousands(limit.capacity),
                 tokens(limit.consumed),
-                output::wait(limit.full_in_ms),
+                time::wait(limit.full_in_ms),
                 bucket.shards.to_string(),
             ]
         })

@@ -6,10 +6,7 @@ use weir_api::limiter::{EntityResponse, PutEntityRequest, SetParentRequest};
 use super::amounts;
 use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
-use crate::output;
-
-/// Characters of the metadata that the table shows.
-const SHOWN_MAX: usize = 60;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -105,7 +102,7 @@ async fn put(context: &ApiContext<'_>, args: PutArgs) -> Result<EntityResponse, 
 
 async fn list(context: &ApiContext<'_>, path: &str) -> Result<(), Failure> {
     let entities: Vec<EntityResponse> = context.all(path).await?;
-    context.print(&entities, |entities| table(entities))
+    context.print_all(entities, table)
 }
 
 fn table(entities: &[EntityResponse]) -> std::io::Result<()> {
@@ -115,8 +112,8 @@ fn table(entities: &[EntityResponse]) -> std::io::Result<()> {
             output::printable(&entity.name),
             entity.parent.clone().unwrap_or_default(),
             if entity.cascade { "yes" } else { "no" }.to_owned(),
-            output::printable(&output::cut(&amounts::line(&entity.metadata), SHOWN_MAX)),
-            entity.updated_at.clone(),
+            output::printable(&amounts::line(&entity.metadata)),
+            time::relative(&entity.updated_at),
         ]
     });
     output::table(header(["id", "name", "parent", "cascade", "metadata", "updated"]), rows, &[])

@@ -151,7 +151,7 @@ async fn resolve(context: &ApiContext<'_>, args: ResolveArgs) -> Result<(), Fail
 }
 
 fn print_names(context: &ApiContext<'_>, names: Vec<String>, column: &str) -> Result<(), Failure> {
-    context.print(&names, |names| {
+    context.print_all(names, |names| {
         let rows = names.iter().map(|name| vec![output::printable(name)]);
         output::table(vec![column.to_owned()], rows, &[])
     })

@@ -6,7 +6,7 @@ use weir_api::limiter::NamespaceResponse;
 use super::namespace_path;
 use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -46,7 +46,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::Get(args) => context.api.get(&path(&args, &[])).await?,
         Verb::List => {
             let all: Vec<NamespaceResponse> = context.all("/v1/namespaces").await?;
-            return context.print(&all, |all| table(all));
+            return context.print_all(all, table);
         }
         Verb::Delete(args) => context.api.delete(&path(&args, &[])).await?,
         Verb::Recover(args) => context.api.post(&path(&args, &["recover"]), &()).await?,
@@ -65,8 +65,8 @@ fn table(namespaces: &[NamespaceResponse]) -> std::io::Result<()> {
             output::printable(&namespace.name),
             namespace.id.clone(),
             output::word(&namespace.state),
-            namespace.created_at.clone(),
-            namespace.deleted_at.clone().unwrap_or_default(),
+            time::relative(&namespace.created_at),
+            namespace.deleted_at.as_deref().map(time::relative).unwrap_or_default(),
         ]
     });
     output::table(header(["name", "id", "state", "created", "deleted"]), rows, &[])

@@ -98,8 +98,9 @@ async fn print_steps(context: &ApiContext<'_>, args: &FileArgs) -> Result<Vec<St
         .into_iter()
         .filter_map(|level| step(level, current.get(level), wanted.get(level), args.prune))
         .collect();
-    context.print(&steps, |steps| show(steps))?;
-    Ok(steps)
+    let steps = Page { items: steps, next_cursor: None };
+    context.print(&steps, |steps| show(&steps.items))?;
+    Ok(steps.items)
 }
 
 fn changes(steps: &[Step]) -> u64 {

@@ -8,6 +8,7 @@ use super::{amounts, one_of, plot};
 use crate::commands::api_context::{ApiContext, header, tokens, with_params};
 use crate::failure::Failure;
 use crate::output;
+use crate::time::GivenTime;
 
 #[derive(Debug, Args)]
 pub(super) struct UsageArgs {
@@ -23,12 +24,13 @@ pub(super) struct UsageArgs {
     #[arg(long, value_name = "LENGTH", default_value = "hourly", global = true,
         value_parser = one_of::<UsageWindow>(&["hourly", "daily", "monthly"]))]
     window: UsageWindow,
-    /// Start of the time range, for example 2026-01-15T12:00:00Z [default: a day, 30 days or a year before --to]
+    /// Start of the time range: 2026-01-31, 2026-01-31T12:00:00Z, 2h or 7d (ago), today, yesterday; days are in UTC [default: a
+    /// day, 30 days or a year before --to]
     #[arg(long, value_name = "TIME", global = true)]
-    from: Option<String>,
-    /// End of the time range, exclusive, for example 2026-01-16T00:00:00Z [default: now]
+    from: Option<GivenTime>,
+    /// End of the time range, exclusive, written like --from [default: now]
     #[arg(long, value_name = "TIME", global = true)]
-    to: Option<String>,
+    to: Option<GivenTime>,
     /// Draw bars
     #[arg(long)]
     plot: bool,
@@ -47,19 +49,15 @@ pub(super) async fn run(context: &ApiContext<'_>, args: UsageArgs) -> Result<(),
         ));
     }
     let params = UsageParams { entity: args.entity, resource: args.resource, window: args.window };
-    let range = TimeRangeParams { from: args.from, to: args.to };
+    let text = |given: Option<GivenTime>| given.map(|given| given.rfc3339());
+    let range = TimeRangeParams { from: text(args.from), to: text(args.to) };
     let query = |parts: &[&str]| with_params(&with_params(&context.path(parts), &params)?, &range);
     if let Some(Verb::Summary) = args.verb {
         let summary: UsageSummary = context.api.get(&query(&["usage", "summary"])?).await?;
         return context.print(&summary, show_summary);
     }
     let snapshots: Vec<UsageSnapshot> = context.all(&query(&["usage"])?).await?;
-    context.print(
-        &snapshots,
-        |snapshots| {
-            if args.plot { plot::usage(snapshots) } else { table(snapshots) }
-        },
-    )
+    context.print_all(snapshots, if args.plot { plot::usage } else { table })
 }
 
 fn table(snapshots: &[UsageSnapshot]) -> std::io::Result<()> {

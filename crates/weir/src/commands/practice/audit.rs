@@ -12,7 +12,7 @@ use crate::output;
 #[command(after_help = "\
 Examples:
   weir practice audit
-  weir practice audit --subject 'user 42' --from 2026-01-01T00:00:00Z
+  weir practice audit --subject 'user 42' --from 7d
   weir practice audit --subject 'problem baekjoon/1000' --json")]
 pub(super) struct AuditArgs {
     /// Subject of the changes, like 'user 42', 'plan 2' or 'problem baekjoon/1000' [default: all]
@@ -28,9 +28,7 @@ pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(),
     let by = PracticeAuditParams { subject: args.subject };
     let path = with_params(&context.path(&["audit"]), &by)?;
     let path = with_params(&path, &TimeRangeParams::from(args.range))?;
-    let (events, more) = context.first::<PracticeAuditEvent>(&path, args.limit.limit()).await?;
-    context.print(&events, |events| table(events))?;
-    args.limit.note(more)
+    context.list::<PracticeAuditEvent>(&path, &args.limit, table).await
 }
 
 fn table(events: &[PracticeAuditEvent]) -> std::io::Result<()> {

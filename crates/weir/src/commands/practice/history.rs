@@ -229,9 +229,7 @@ async fn record(context: &ApiContext<'_>, args: RecordArgs) -> Result<(), Failur
 }
 
 async fn list(context: &ApiContext<'_>, path: &str, limit: &LimitArgs) -> Result<(), Failure> {
-    let (runs, more) = context.first::<PracticeRun>(path, limit.limit()).await?;
-    context.print(&runs, |runs| table(runs))?;
-    limit.note(more)
+    context.list::<PracticeRun>(path, limit, table).await
 }
 
 fn print(run: &PracticeRun, part: RunPart) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 mod audit;
 mod counters;
+mod day;
 mod history;
 mod jobs;
 mod limit;

@@ -129,7 +129,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         }
         Verb::List(ListArgs) => {
             let plans: Vec<Plan> = context.all(&context.path(&["plans"])).await?;
-            context.print(&plans, |plans| table(plans))
+            context.print_all(plans, table)
         }
         Verb::Show(args) => {
             let plan: Plan = context.api.get(&path(args.plan)).await?;

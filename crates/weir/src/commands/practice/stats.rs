@@ -5,8 +5,10 @@ use weir_api::practice::{
     DayStats, StatsParams, UsageStats, VerifyStatsRequest, VerifyStatsResponse,
 };
 
+use super::day;
 use crate::commands::api_context::{ApiContext, header, rows, with_params};
 use crate::failure::Failure;
+use crate::time::GivenTime;
 use crate::{bars, output};
 
 /// Users in the table of those who used most.
@@ -26,12 +28,12 @@ The figures come from sums that the job practice-rollup keeps up to date; `weir 
 pub(super) struct StatsArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// First day, in the time zone of practice [default: 29 days before --to]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    from: Option<String>,
-    /// Last day [default: today]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    to: Option<String>,
+    /// First day, in the time zone of practice: 2026-01-31, 7d (ago), today or yesterday [default: 29 days before --to]
+    #[arg(long, value_name = "DAY")]
+    from: Option<GivenTime>,
+    /// Last day, written like --from [default: today]
+    #[arg(long, value_name = "DAY")]
+    to: Option<GivenTime>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -48,9 +50,9 @@ Examples:
 
 Exit code 4 says that a sum differs and was not corrected.")]
 struct VerifyArgs {
-    /// Day of the sums, in the time zone of practice
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    date: String,
+    /// Day of the sums, in the time zone of practice: 2026-01-31, 7d (ago), today or yesterday
+    #[arg(long, value_name = "DAY")]
+    date: GivenTime,
     /// Correct sums that differ
     #[arg(long)]
     repair: bool,
@@ -60,7 +62,10 @@ pub(super) async fn run(context: &ApiContext<'_>, args: StatsArgs) -> Result<(),
     if let Some(Verb::Verify(args)) = args.verb {
         return verify(context, args).await;
     }
-    let days = StatsParams { from: args.from, to: args.to };
+    let days = StatsParams {
+        from: day::of(context, args.from.as_ref()).await?,
+        to: day::of(context, args.to.as_ref()).await?,
+    };
     let path = with_params(&context.path(&["stats"]), &days)?;
     let stats: UsageStats = context.api.get(&path).await?;
     context.print(&stats, show)
@@ -114,7 +119,8 @@ fn days(used: &[&DayStats]) -> std::io::Result<()> {
 
 /// Fails when a sum differs and stays so, so that a script sees it.
 async fn verify(context: &ApiContext<'_>, args: VerifyArgs) -> Result<(), Failure> {
-    let request = VerifyStatsRequest { date: args.date, repair: args.repair };
+    let date = day::of(context, Some(&args.date)).await?.unwrap_or_default();
+    let request = VerifyStatsRequest { date, repair: args.repair };
     let path = context.path(&["stats", "verify"]);
     let verified: VerifyStatsResponse = context.api.post(&path, &request).await?;
     context.print(&verified, differences)?;

@@ -7,7 +7,7 @@ use weir_api::practice::{TaskResult, TaskResultRequest};
 use super::texts::Texts;
 use crate::commands::api_context::{ApiContext, rows};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -73,9 +73,9 @@ fn show(task: &TaskResult) -> std::io::Result<()> {
         &[
             ("task", |task| task.id.clone()),
             ("status", |task| task.status.clone()),
-            ("created", |task| task.created_at.clone()),
-            ("updated", |task| task.updated_at.clone()),
-            ("expires", |task| task.expires_at.clone().unwrap_or_default()),
+            ("created", |task| time::relative(&task.created_at)),
+            ("updated", |task| time::relative(&task.updated_at)),
+            ("expires", |task| task.expires_at.as_deref().map(time::relative).unwrap_or_default()),
         ],
     )?;
     if let Some(result) = &task.result {

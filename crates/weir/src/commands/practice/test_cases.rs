@@ -232,9 +232,7 @@ fn pieces(content: Bytes) -> impl Iterator<Item = Bytes> + Send + 'static {
 
 async fn list(context: &ApiContext<'_>, args: ListArgs) -> Result<(), Failure> {
     let path = args.at.path(context, &["testcases"]);
-    let (all, more) = context.first::<TestCase>(&path, args.limit.limit()).await?;
-    context.print(&all, |all| table(all))?;
-    args.limit.note(more)
+    context.list::<TestCase>(&path, &args.limit, table).await
 }
 
 async fn delete(context: &ApiContext<'_>, args: DeleteArgs) -> Result<(), Failure> {

@@ -7,11 +7,12 @@ use weir_api::practice::{
     UsageAction, UsageDateParams, UsageLogEntry, UserUsage,
 };
 
-use super::limit;
 use super::texts::Texts;
+use super::{day, limit};
 use crate::commands::api_context::{ApiContext, LimitArgs, header, one_of, rows, with_params};
 use crate::failure::Failure;
-use crate::output;
+use crate::time::GivenTime;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -67,9 +68,9 @@ pub(super) struct ShowArgs {
 /// The day that a verb is about.
 #[derive(Debug, Args)]
 struct DayArgs {
-    /// Day, in the time zone of practice [default: the day on which the next request counts]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    date: Option<String>,
+    /// Day, in the time zone of practice: 2026-01-31, 7d (ago), today or yesterday [default: the day on which the next request counts]
+    #[arg(long, value_name = "DAY")]
+    date: Option<GivenTime>,
 }
 
 #[derive(Debug, Args)]
@@ -152,13 +153,15 @@ fn line(taken: &TakeUsageResponse) -> String {
     let left = limit::left(taken.remaining);
     format!(
         "{action} {count}{of} on {}{repeated}; {left} left until {}",
-        taken.date, taken.resets_at
+        taken.date,
+        time::until(&taken.resets_at)
     )
 }
 
 async fn read(context: &ApiContext<'_>, user: &str, day: DayArgs) -> Result<UserUsage, Failure> {
     let path = context.path(&["users", user, "usage"]);
-    context.api.get(&with_params(&path, &UsageDateParams { date: day.date })?).await
+    let date = day::of(context, day.date.as_ref()).await?;
+    context.api.get(&with_params(&path, &UsageDateParams { date })?).await
 }
 
 fn show(usage: &UserUsage) -> std::io::Result<()> {
@@ -171,15 +174,14 @@ fn show(usage: &UserUsage) -> std::io::Result<()> {
         ]
     });
     output::table(header(["action", "count", "limit", "left"]), rows, &[1, 2, 3])?;
-    output::line(format!("{}, until {}", usage.date, usage.resets_at))
+    output::line(format!("{}, until {}", usage.date, time::until(&usage.resets_at)))
 }
 
 async fn log(context: &ApiContext<'_>, args: LogArgs) -> Result<(), Failure> {
     let path = context.path(&["users", &args.user, "usage", "log"]);
-    let path = with_params(&path, &UsageDateParams { date: args.day.date })?;
-    let (entries, more) = context.first::<UsageLogEntry>(&path, args.limit.limit()).await?;
-    context.print(&entries, |entries| log_table(entries))?;
-    args.limit.note(more)
+    let date = day::of(context, args.day.date.as_ref()).await?;
+    let path = with_params(&path, &UsageDateParams { date })?;
+    context.list::<UsageLogEntry>(&path, &args.limit, log_table).await
 }
 
 fn log_table(entries: &[UsageLogEntry]) -> std::io::Result<()> {
@@ -199,7 +201,7 @@ fn log_table(entries: &[UsageLogEntry]) -> std::io::Result<()> {
 
 /// Fails when a counter differs and stays so, so that a script sees it.
 async fn recount(context: &ApiContext<'_>, args: RecountArgs) -> Result<(), Failure> {
-    let date = match args.day.date {
+    let date = match day::of(context, args.day.date.as_ref()).await? {
         Some(date) => date,
         None => read(context, &args.user, args.day).await?.date,
     };

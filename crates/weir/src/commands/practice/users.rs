@@ -7,7 +7,7 @@ use weir_api::practice::{MoveUserRequest, NewUser, User, UserListParams, UserPat
 use super::counters;
 use crate::commands::api_context::{ApiContext, LimitArgs, rows, with_params};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -231,9 +231,7 @@ async fn create(context: &ApiContext<'_>, args: CreateArgs) -> Result<(), Failur
 async fn list(context: &ApiContext<'_>, args: ListArgs) -> Result<(), Failure> {
     let by = UserListParams { email: args.email, google_id: args.google_id, plan: args.plan };
     let path = with_params(&context.path(&["users"]), &by)?;
-    let (users, more) = context.first::<User>(&path, args.limit.limit()).await?;
-    context.print(&users, |users| table(users))?;
-    args.limit.note(more)
+    context.list::<User>(&path, &args.limit, table).await
 }
 
 fn patch(args: UpdateArgs) -> Result<UserPatch, Failure> {
@@ -275,7 +273,7 @@ fn table(users: &[User]) -> std::io::Result<()> {
             ("plan", |user| user.plan_id.to_string()),
             ("active", |user| output::yes_or_no(user.is_active)),
             ("staff", |user| output::yes_or_no(user.is_staff)),
-            ("created", |user| user.created_at.clone()),
+            ("created", |user| time::relative(&user.created_at)),
         ],
     )
 }

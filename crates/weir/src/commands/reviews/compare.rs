@@ -7,6 +7,7 @@ use super::amount;
 use super::repository::Repository;
 use crate::commands::api_context::{ApiContext, rows, with_params};
 use crate::failure::Failure;
+use crate::time::GivenTime;
 use crate::{bars, output};
 
 const AFTER_HELP: &str = "\
@@ -30,12 +31,12 @@ pub(super) struct CompareArgs {
     /// Models to compare, for example gpt-5,claude-sonnet-4 [default: up to 20 with the most reviews]
     #[arg(long, value_name = "ID,ID", value_delimiter = ',')]
     models: Vec<String>,
-    /// First day, in UTC [default: 90 days before --to]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    from: Option<String>,
+    /// First day, in UTC: 2026-01-31, 7d (ago), today or yesterday [default: 90 days before --to]
+    #[arg(long, value_name = "DAY")]
+    from: Option<GivenTime>,
     /// Day after the last one, in UTC, up to 400 days after --from [default: tomorrow]
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    to: Option<String>,
+    #[arg(long, value_name = "DAY")]
+    to: Option<GivenTime>,
     /// Repository, for example acme/shop [default: all repositories]
     #[arg(long, value_name = "OWNER/REPO")]
     repo: Option<Repository>,
@@ -44,8 +45,8 @@ pub(super) struct CompareArgs {
 pub(super) async fn run(context: &ApiContext<'_>, args: CompareArgs) -> Result<(), Failure> {
     let params = CompareParams {
         models: Some(args.models.join(",")).filter(|models| !models.is_empty()),
-        from: args.from,
-        to: args.to,
+        from: args.from.map(|day| day.utc_day()).transpose()?,
+        to: args.to.map(|day| day.utc_day()).transpose()?,
         repo: args.repo.map(|repo| repo.to_string()),
     };
     let path = with_params(&context.path(&["compare"]), &params)?;

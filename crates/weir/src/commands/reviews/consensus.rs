@@ -27,14 +27,10 @@ pub(super) struct ConsensusArgs {
 pub(super) async fn run(context: &ApiContext<'_>, args: ConsensusArgs) -> Result<(), Failure> {
     if let Some(review) = &args.review {
         let path = context.path(&[review, "consensus"]);
-        let (all, more) = context.first::<Consensus>(&path, args.limit.limit()).await?;
-        context.print(&all, |all| table(all))?;
-        return args.limit.note(more);
+        return context.list::<Consensus>(&path, &args.limit, table).await;
     }
     let path = with_params(&context.path(&["consensus"]), &TimeRangeParams::from(args.range))?;
-    let (all, more) = context.first::<ListedConsensus>(&path, args.limit.limit()).await?;
-    context.print(&all, |all| listed(all))?;
-    args.limit.note(more)
+    context.list::<ListedConsensus>(&path, &args.limit, listed).await
 }
 
 /// A row for each issue.

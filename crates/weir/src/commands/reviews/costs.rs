@@ -13,7 +13,7 @@ use crate::output;
 const AFTER_HELP: &str = "\
 Examples:
   weir reviews costs acme/shop
-  weir reviews costs acme/shop --from 2026-01-01T00:00:00Z --limit 10000 --json";
+  weir reviews costs acme/shop --from 30d --limit 10000 --json";
 
 /// Flags of `weir reviews costs`.
 #[derive(Debug, Args)]
@@ -31,9 +31,7 @@ pub(super) struct CostsArgs {
 pub(super) async fn run(context: &ApiContext<'_>, args: CostsArgs) -> Result<(), Failure> {
     let path = context.path(&["repos", &args.repo.owner, &args.repo.repo, "costs"]);
     let path = with_params(&path, &TimeRangeParams::from(args.range))?;
-    let (all, more) = context.first::<CostMetric>(&path, args.limit.limit()).await?;
-    context.print(&all, |all| table(all))?;
-    args.limit.note(more)
+    context.list::<CostMetric>(&path, &args.limit, table).await
 }
 
 fn table(all: &[CostMetric]) -> std::io::Result<()> {

@@ -12,7 +12,7 @@ use crate::output;
 const AFTER_HELP: &str = "\
 Examples:
   weir reviews findings 7f3a
-  weir reviews findings --severity critical --from 2026-01-01T00:00:00Z
+  weir reviews findings --severity critical --from 2026-01-01
   weir reviews findings --category security --limit 200";
 
 /// Flags of `weir reviews findings`.
@@ -37,9 +37,7 @@ pub(super) struct FindingsArgs {
 pub(super) async fn run(context: &ApiContext<'_>, args: FindingsArgs) -> Result<(), Failure> {
     if let Some(review) = &args.review {
         let path = context.path(&[review, "findings"]);
-        let (all, more) = context.first::<Finding>(&path, args.limit.limit()).await?;
-        context.print(&all, |all| table(all))?;
-        return args.limit.note(more);
+        return context.list::<Finding>(&path, &args.limit, table).await;
     }
     if args.severity.is_none() && args.category.is_none() {
         let message = "name a review, --severity SEVERITY or --category NAME";
@@ -48,9 +46,7 @@ pub(super) async fn run(context: &ApiContext<'_>, args: FindingsArgs) -> Result<
     let params = FindingsParams { severity: args.severity, category: args.category };
     let path = with_params(&context.path(&["findings"]), &params)?;
     let path = with_params(&path, &TimeRangeParams::from(args.range))?;
-    let (all, more) = context.first::<ListedFinding>(&path, args.limit.limit()).await?;
-    context.print(&all, |all| listed(all))?;
-    args.limit.note(more)
+    context.list::<ListedFinding>(&path, &args.limit, listed).await
 }
 
 fn table(all: &[Finding]) -> std::io::Result<()> {

@@ -10,6 +10,7 @@ use weir_framework::serde_problem;
 
 use crate::failure::Failure;
 use crate::parse;
+use crate::time::GivenTime;
 
 /// The fields of a review as JSON, by name.
 pub(super) type Fields = BTreeMap<String, Box<RawValue>>;
@@ -41,9 +42,9 @@ pub(super) struct HeadArgs {
     /// User who requested the review, for example octocat
     #[arg(long, value_name = "NAME")]
     requested_by: Option<String>,
-    /// Time of the review, for example 2026-01-23T14:00:00Z [default: now]
+    /// Time of the review: 2026-01-31T12:00:00Z, 2h or 7d (ago), yesterday; days are in UTC [default: now]
     #[arg(long, value_name = "TIME")]
-    created_at: Option<String>,
+    created_at: Option<GivenTime>,
 }
 
 impl HeadArgs {
@@ -85,7 +86,8 @@ impl HeadArgs {
         put(fields, "pr_title", self.title.as_ref())?;
         put(fields, "pr_url", self.url.as_ref())?;
         put(fields, "requested_by", self.requested_by.as_ref())?;
-        put(fields, "created_at", self.created_at.as_ref())?;
+        let created_at = self.created_at.as_ref().map(GivenTime::rfc3339);
+        put(fields, "created_at", created_at.as_ref())?;
         put(fields, "files", self.changed_files()?.as_ref())?;
         for name in ["pr_title", "pr_url"] {
             if !fields.contains_key(name) {

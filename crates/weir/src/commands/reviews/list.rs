@@ -9,13 +9,14 @@ use super::{amount, show};
 use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
+use crate::time::GivenTime;
 
 const AFTER_HELP: &str = "\
 Examples:
   weir reviews list
-  weir reviews list --repo acme/shop --from 2026-01-01T00:00:00Z
+  weir reviews list --repo acme/shop --from 7d
   weir reviews list --model gpt-5 --limit 200
-  weir reviews list --date 2026-01-23";
+  weir reviews list --date yesterday";
 
 /// Flags of `weir reviews list`.
 #[derive(Debug, Args)]
@@ -27,9 +28,9 @@ pub(super) struct ListArgs {
     /// Model whose responses to list, for example gpt-5
     #[arg(long, value_name = "ID", conflicts_with_all = ["date", "user"])]
     model: Option<String>,
-    /// Day whose reviews to list, in UTC
-    #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "user")]
-    date: Option<String>,
+    /// Day whose reviews to list, in UTC: 2026-01-31, 7d (ago), today or yesterday
+    #[arg(long, value_name = "DAY", conflicts_with = "user")]
+    date: Option<GivenTime>,
     /// User whose requested reviews to list, for example octocat
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
@@ -41,22 +42,17 @@ pub(super) struct ListArgs {
 
 pub(super) async fn run(context: &ApiContext<'_>, args: ListArgs) -> Result<(), Failure> {
     let range = TimeRangeParams::from(args.range);
-    let limit = args.limit.limit();
     if let Some(model) = &args.model {
         let path = with_params(&context.path(&["models", model]), &range)?;
-        let (all, more) = context.first::<ListedResponse>(&path, limit).await?;
-        context.print(&all, |all| responses(all))?;
-        return args.limit.note(more);
+        return context.list::<ListedResponse>(&path, &args.limit, responses).await;
     }
     let path = match (&args.repo, &args.date, &args.user) {
         (Some(Repository { owner, repo }), _, _) => context.path(&["repos", owner, repo]),
-        (_, Some(day), _) => context.path(&["dates", day]),
+        (_, Some(day), _) => context.path(&["dates", &day.utc_day()?]),
         (_, _, Some(user)) => context.path(&["users", user]),
         _ => context.path(&[]),
     };
-    let (all, more) = context.first::<Review>(&with_params(&path, &range)?, limit).await?;
-    context.print(&all, |all| reviews(all))?;
-    args.limit.note(more)
+    context.list::<Review>(&with_params(&path, &range)?, &args.limit, reviews).await
 }
 
 fn reviews(all: &[Review]) -> std::io::Result<()> {

@@ -3,12 +3,12 @@
 use clap::{Args, Subcommand};
 use weir_api::reviews::{VerifyRollupsRequest, VerifyRollupsResponse};
 use weir_reviews::time::Day;
-use weir_table::clock::Clock;
 
 use super::repository::Repository;
 use crate::commands::api_context::{ApiContext, rows};
 use crate::failure::Failure;
 use crate::output;
+use crate::time::{GivenTime, now_ms};
 
 /// Days that are verified by default: the most that one request takes.
 const DAYS_DEFAULT: u32 = 31;
@@ -34,12 +34,12 @@ pub(super) enum Verb {
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct VerifyArgs {
-    /// First day, in UTC [default: 31 days before --to]
-    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
-    from: Option<Day>,
+    /// First day, in UTC: 2026-01-31, 7d (ago), today or yesterday [default: 31 days before --to]
+    #[arg(long, value_name = "DAY")]
+    from: Option<GivenTime>,
     /// Day after the last one, in UTC, up to 31 days after --from [default: tomorrow]
-    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
-    to: Option<Day>,
+    #[arg(long, value_name = "DAY")]
+    to: Option<GivenTime>,
     /// Repository, for example acme/shop [default: all repositories]
     #[arg(long, value_name = "OWNER/REPO")]
     repo: Option<Repository>,
@@ -48,19 +48,21 @@ pub(super) struct VerifyArgs {
     recompute: bool,
 }
 
-fn day(text: &str) -> Result<Day, String> {
-    Day::parse("date", text).map_err(|error| error.to_string())
+fn day(flag: &str, given: &GivenTime) -> Result<Day, Failure> {
+    Day::parse(flag, &given.utc_day()?).map_err(|error| Failure::usage(error.to_string()))
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     let Verb::Verify(args) = verb;
-    let now_ms = i64::try_from(Clock::System.now_ms()).unwrap_or_default();
-    let to = match (args.from, args.to) {
+    let from = args.from.map(|given| day("--from", &given)).transpose()?;
+    let to = args.to.map(|given| day("--to", &given)).transpose()?;
+    let tomorrow = Day::of_ms(now_ms()).plus(1);
+    let to = match (from, to) {
         (_, Some(to)) => to,
-        (Some(from), None) => Day::of_ms(now_ms).plus(1).min(from.plus(DAYS_DEFAULT)),
-        (None, None) => Day::of_ms(now_ms).plus(1),
+        (Some(from), None) => tomorrow.min(from.plus(DAYS_DEFAULT)),
+        (None, None) => tomorrow,
     };
-    let from = args.from.unwrap_or_else(|| to.minus(DAYS_DEFAULT));
+    let from = from.unwrap_or_else(|| to.minus(DAYS_DEFAULT));
     let request = VerifyRollupsRequest {
         from: from.to_string(),
         to: to.to_string(),

@@ -6,7 +6,7 @@ use weir_api::reviews::{Consensus, Response, Review, ReviewStatus};
 use super::{amount, consensus, severity};
 use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 /// Flags of `weir reviews show`.
 #[derive(Debug, Args)]
@@ -70,7 +70,7 @@ fn about(review: &Review) -> std::io::Result<()> {
     }
     let by = review.requested_by.as_deref().map(output::printable);
     let by = by.map(|by| format!(", requested by {by}")).unwrap_or_default();
-    output::line(format!("{}{by}", review.created_at))
+    output::line(format!("{}{by}", time::until(&review.created_at)))
 }
 
 fn models(responses: &[Response]) -> std::io::Result<()> {

@@ -5,13 +5,12 @@ mod csv;
 mod show;
 
 use clap::Args;
-use weir_keeper::day::OrgDay;
 use weir_keeper::simulate::{CACHE_MS_MAX, LAG_MS_MAX, ReplayRow, Simulation, Traffic};
-use weir_table::clock::Clock;
 
 use self::config::Proposal;
 use crate::config::Loaded;
 use crate::failure::Failure;
+use crate::time::{GivenTime, now_ms};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -22,7 +21,7 @@ Examples:
 A file of submissions is CSV with the columns timestamp (like 2026-01-23T14:00:00Z), input_tokens and output_tokens, and
 may have cached_read_tokens, cached_write_tokens and app_id. Other columns of a submission, such as request_id and
 model_label, are ignored. Each submission goes to the model that its app selected last; an app selects again as often as the
-configuration tells it, or as --cache says. Where quotas are of each app, an app without a configuration has that of its org.";
+configuration says, or as --cache says. Where quotas are of each app, an app without a configuration has that of its org.";
 
 /// Flags of `weir keeper simulate`.
 #[derive(Debug, Args)]
@@ -58,12 +57,12 @@ pub(super) struct SimulateArgs {
     /// Seconds between two aggregations; 0 for totals without lag [default: jobs.aggregate_interval_secs]
     #[arg(long, value_name = "SECS")]
     lag: Option<u64>,
-    /// Seconds for which an app uses a selection; 0 selects before every call [default: as the configuration tells clients]
+    /// Seconds for which an app uses a selection; 0 selects before every call [default: refresh intervals of the configuration]
     #[arg(long, value_name = "SECS")]
     cache: Option<u64>,
-    /// Day of the org to replay [default: that of the first submission in the file, or today]
-    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
-    day: Option<OrgDay>,
+    /// Day to replay, in the org's time zone: 2026-01-31, 7d (ago), today or yesterday [default: day of the first submission in the file, or today]
+    #[arg(long, value_name = "DAY")]
+    day: Option<GivenTime>,
     /// Region of the prices [default: prices for all regions]
     #[arg(long)]
     region: Option<String>,
@@ -72,13 +71,9 @@ pub(super) struct SimulateArgs {
     plot: bool,
 }
 
-fn day(text: &str) -> Result<OrgDay, String> {
-    text.parse().map_err(|error: weir_keeper::Error| error.to_string())
-}
-
 /// Replays the day and prints the result.
 pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Result<(), Failure> {
-    let now_ms = i64::try_from(Clock::System.now_ms()).unwrap_or(i64::MAX);
+    let now_ms = now_ms();
     let mut read = args.csv.as_deref().map(csv::read).transpose()?;
     if let (Some(rows), Some(app)) = (&mut read, &args.app_id) {
         rows.retain(|row| row.app.as_ref().is_none_or(|of| of.as_str() == app));
@@ -87,7 +82,13 @@ pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Resu
     let proposal = Proposal::of(loaded, &args, &named, now_ms).await?;
     let zone = &proposal.config.timezone;
     let first = read.as_ref().and_then(|rows| rows.first());
-    let day = args.day.unwrap_or_else(|| zone.day_of(first.map_or(now_ms, |row| row.at_ms)));
+    let day = match &args.day {
+        Some(given) => {
+            let day = given.day(now_ms, |at_ms| Ok(zone.day_of(at_ms).to_string()))?;
+            day.parse().map_err(wrong)?
+        }
+        None => zone.day_of(first.map_or(now_ms, |row| row.at_ms)),
+    };
     let rows = match read {
         Some(rows) => rows,
         None => generated(&args).rows(zone, day).map_err(wrong)?,

@@ -4,17 +4,16 @@ mod batch;
 
 use clap::{Args, ValueEnum};
 use weir_api::keeper::{CallStatus, InferenceProfile, SubmissionRequest, SubmissionResponse};
-use weir_keeper::day::rfc3339;
 use weir_keeper::ids::Label;
 use weir_keeper::money::MicroUsd;
-use weir_table::clock::Clock;
 
 use super::amount;
 use super::target::AppArgs;
 use crate::commands::api_context::ApiContext;
 use crate::config::Loaded;
 use crate::failure::Failure;
-use crate::output;
+use crate::time::GivenTime;
+use crate::{output, time};
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
@@ -64,9 +63,9 @@ struct One {
     /// UUID of the submission; the same one again is recorded once [default: a new one]
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
-    /// Time of the call, like 2026-01-23T14:00:00Z [default: now]
+    /// Time of the call: 2026-01-31T12:00:00Z, 90s or 2h (ago); days are in UTC [default: now]
     #[arg(long, value_name = "TIME")]
-    at: Option<String>,
+    at: Option<GivenTime>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -100,7 +99,6 @@ async fn submission(
         Some(id) => id,
         None => model_id(context, loaded, target, &label).await?,
     };
-    let now = || rfc3339(i64::try_from(Clock::System.now_ms()).unwrap_or_default());
     Ok(SubmissionRequest {
         request_id: one.request_id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
         model_label: label,
@@ -117,7 +115,7 @@ async fn submission(
             Status::Ok => CallStatus::Ok,
             Status::Error => CallStatus::Error,
         },
-        timestamp: one.at.unwrap_or_else(now),
+        timestamp: one.at.unwrap_or(GivenTime::Now).rfc3339(),
     })
 }
 
@@ -159,11 +157,11 @@ fn show(accepted: &SubmissionResponse<'_>) -> std::io::Result<()> {
         MicroUsd(processing.cost_usd_micros)
     ))?;
     output::line(format!(
-        "the day so far: {} of {} ({:.2} %), {}; totals include it within {} s",
+        "the day so far: {} of {} ({:.2} %), {}; totals include it within {}",
         MicroUsd(total.cost_usd_micros),
         MicroUsd(total.quota_usd_micros),
         total.quota_pct,
         output::word(&total.mode),
-        processing.expected_aggregation_lag_secs
+        time::secs(processing.expected_aggregation_lag_secs.into())
     ))
 }

@@ -6,7 +6,7 @@ use weir_api::practice::{JobsParams, PracticeJob, PracticeJobStatus, ProgressSte
 use super::{JobArgs, TypeArgs};
 use crate::commands::api_context::{ApiContext, LimitArgs, one_of, rows, with_params};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 /// The states of jobs.
 const STATUSES: &[&str] = &["PENDING", "PROCESSING", "COMPLETED", "FAILED", "CANCELLED"];
@@ -84,15 +84,13 @@ async fn page(
     limit: &LimitArgs,
 ) -> Result<(), Failure> {
     let path = with_params(&job_type.path(context, &[]), &by)?;
-    let (jobs, more) = context.first::<PracticeJob>(&path, limit.limit()).await?;
-    context.print(&jobs, |jobs| table(jobs))?;
-    limit.note(more)
+    context.list::<PracticeJob>(&path, limit, table).await
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: ShowArgs) -> Result<(), Failure> {
     if args.steps {
         let steps: Vec<ProgressStep> = context.all(&args.job.path(context, &["progress"])).await?;
-        return context.print(&steps, |steps| step_table(steps));
+        return context.print_all(steps, step_table);
     }
     let found: PracticeJob = context.api.get(&args.job.path(context, &[])).await?;
     match args.print {
@@ -124,7 +122,7 @@ pub(super) fn job(job: &PracticeJob) -> std::io::Result<()> {
             "{} holds it with fence {} until {}",
             output::printable(&lease.worker_id),
             lease.fence,
-            lease.expires_at
+            time::until(&lease.expires_at)
         )),
         None => Ok(()),
     }
@@ -139,8 +137,8 @@ fn table(jobs: &[PracticeJob]) -> std::io::Result<()> {
             ("problem", subject),
             ("attempts", |job| job.attempts.to_string()),
             ("last step", |job| job.last_step.as_ref().map(step_text).unwrap_or_default()),
-            ("created", |job| job.created_at.clone()),
-            ("updated", |job| job.updated_at.clone()),
+            ("created", |job| time::relative(&job.created_at)),
+            ("updated", |job| time::relative(&job.updated_at)),
         ],
     )
 }

@@ -10,7 +10,7 @@ use super::super::texts::Texts;
 use super::{JobArgs, TypeArgs, show};
 use crate::commands::api_context::{ApiContext, one_of};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 /// The states of progress steps.
 const STEP_STATUSES: &[&str] = &["started", "in_progress", "completed", "failed"];
@@ -159,7 +159,9 @@ pub(super) async fn heartbeat(
     let request = HeartbeatRequest { fence: args.fence.fence, lease_ms: args.lease.ms() };
     let path = args.job.path(context, &["heartbeat"]);
     let lease: JobLease = context.api.post(&path, &request).await?;
-    context.print(&lease, |lease| output::line(format!("the lease ends at {}", lease.expires_at)))
+    context.print(&lease, |lease| {
+        output::line(format!("the lease ends at {}", time::until(&lease.expires_at)))
+    })
 }
 
 pub(super) async fn progress(context: &ApiContext<'_>, args: ProgressArgs) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use super::problem_ref::ProblemArgs;
 use super::texts::Texts;
 use crate::commands::api_context::{ApiContext, LimitArgs, one_of, rows, with_params};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, time};
 
 /// The lists that a problem can be in.
 const STATUSES: &[&str] = &["draft", "published", "needs_review", "verified", "deleted"];
@@ -181,9 +181,7 @@ async fn step(
 async fn list(context: &ApiContext<'_>, args: ListArgs) -> Result<(), Failure> {
     let by = ProblemsParams { status: args.status, platform: args.platform, tag: args.tag };
     let path = with_params(&context.path(&["problems"]), &by)?;
-    let (problems, more) = context.first::<PracticeProblem>(&path, args.limit.limit()).await?;
-    context.print(&problems, |problems| table(problems))?;
-    args.limit.note(more)
+    context.list::<PracticeProblem>(&path, &args.limit, table).await
 }
 
 /// Removes a problem for good.
@@ -211,7 +209,7 @@ fn table(problems: &[PracticeProblem]) -> std::io::Result<()> {
             ("tags", |one| output::printable(&one.tags.join(", "))),
             ("language", |one| output::printable(one.language.as_deref().unwrap_or_default())),
             ("version", |one| one.version.to_string()),
-            ("updated", |one| one.updated_at.clone()),
+            ("updated", |one| time::relative(&one.updated_at)),
         ],
     )
 }

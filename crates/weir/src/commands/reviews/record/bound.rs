@@ -51,7 +51,7 @@ pub(in super::super) fn keep_worst(
     }
     let skipped = output::counted(excess as u64, "finding");
     output::note(format!(
-        "skipped {skipped}: less bad than the {} that fit",
+        "skipped {skipped}: less severe than the {} that fit",
         output::thousands(MOST)
     ));
     Ok(())

@@ -220,7 +220,7 @@ fn note_skipped(file: &str, skipped: Skipped) {
         (skipped.passed, "passed"),
         (skipped.absent, "gone since the baseline"),
         (skipped.without_file, "without a file"),
-        (skipped.over_bound, "less bad than those that fit"),
+        (skipped.over_bound, "less severe than those that fit"),
     ];
     let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
     let total = reasons.clone().map(|(count, _)| count).sum();

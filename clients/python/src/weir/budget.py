@@ -1,0 +1,248 @@
+"""The budget of an app: which model to use, and what was used."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import weakref
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
+from datetime import date
+from functools import update_wrapper
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import httpx
+
+from .clock import rfc3339
+from .core import Program, Request, path
+from .decode import decode
+from .drivers import AsyncDriver, Awaiting, Blocking, Driver, aeach, awaiting, blocking, each
+from .queue import Queue
+from .report import report_body
+from .reporter import Reporter
+from .selection import SelectionCache
+from .session import Pager, Session, get, post
+from .types import DayTotals, ModelSelection
+from .types.keeper import Submitted
+
+Connect = Callable[[], AbstractContextManager[httpx.Client]]
+P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_SECS = 2.0
+"""How long the end of the interpreter waits for reports to leave; the rest stays in the queue."""
+
+
+class BudgetCalls:
+    """The budget of one app, as programs."""
+
+    def __init__(self, session: Session, org: str, app: str, queue: Queue, connect: Connect) -> None:
+        self.session, self.org, self.app = session, org, app
+        self._at = path("/api/v1/orgs/{}/apps/{}/", org, app)
+        self._cache = SelectionCache(session.clock)
+        self.reporter = Reporter(queue, session, connect, org, app)
+        if len(queue):
+            self.reporter.start()  # an earlier process left them
+
+    def select(self, *, force_check: bool = False) -> Program[ModelSelection]:
+        """Return the model to use for the next call.
+
+        A selection is kept as long as the server allows, and then checked by its tag. `force_check` always asks, and has the
+        server sum all submissions received so far. Raises `QuotaExceeded` when all quotas of the day are spent.
+        """
+        kept = None if force_check else self._cache.fresh()
+        if kept is not None:
+            return kept
+        tag = None if force_check else self._cache.tag()
+        where = get(self._at + "model-selection", {"force_check": "true" if force_check else None})
+        request: Request = where.with_headers({"if-none-match": tag}) if tag else where
+        return self._cache.keep((yield from self.session.exchange(request)))
+
+    def submit(self, report: dict[str, Any]) -> Program[Submitted]:
+        """Submit a report now."""
+        body = {"timestamp": rfc3339(self.session.clock.server_ms()), **report}
+        response = yield from self.session.exchange(post(self._at + "costs", body, idempotent=True))
+        answer = response.json()
+        return decode(Submitted, {**answer.get("processing", {}), **answer})
+
+    def enqueue(self, report: dict[str, Any]) -> str:
+        """Store a report on disk, and return its `request_id`."""
+        clock = self.session.clock
+        self.reporter.check_open()
+        self.reporter.queue.put(report, clock.wall_ms(), clock.skew_ms)
+        self.reporter.start()
+        return str(report["request_id"])
+
+    def totals(self, day: date | None = None, *, whole_org: bool = False) -> Program[DayTotals]:
+        """Return usage and spend of a day, today by default, of the app or of its whole org."""
+        return (yield from self.session.fetch(DayTotals, get(self._aggregates(whole_org) + "/" + day_of(day))))
+
+    def days(self, since: date, until: date, *, whole_org: bool = False) -> Pager[DayTotals]:
+        """List usage and spend by day, both days included."""
+        params = {"from": since.isoformat(), "to": until.isoformat()}
+        return self.session.pager(DayTotals, self._aggregates(whole_org), params)
+
+    def _aggregates(self, whole_org: bool) -> str:
+        return path("/api/v1/orgs/{}/aggregates", self.org) if whole_org else self._at + "aggregates"
+
+
+def day_of(day: date | None) -> str:
+    """Return a day as the path has it."""
+    return "today" if day is None else day.isoformat()
+
+
+REPORT = """Report the usage of a call, in the background.
+
+Returns the `request_id` when the report is on disk. From then on it is counted exactly once, whatever happens to this process
+or to the server. Raises `QueueFull` when the queue has no room. `model` is the selection or a label.
+"""
+SUBMIT = """Submit the usage of a call now, and return what it cost. Takes what `report` takes."""
+
+
+def reporting(build: Callable[P, dict[str, Any]]) -> Callable[Concatenate[Blocking[BudgetCalls], P], str]:
+    """Make `report` of the function that builds a report."""
+
+    def report(budget: Blocking[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> str:
+        return budget._calls.enqueue(build(*args, **kwargs))
+
+    return documented(report, build, REPORT)
+
+
+def areporting(
+    build: Callable[P, dict[str, Any]],
+) -> Callable[Concatenate[Awaiting[BudgetCalls], P], Coroutine[Any, Any, str]]:
+    """Make the asynchronous `report`: the disk is written on a thread."""
+
+    async def report(budget: Awaiting[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> str:
+        return await asyncio.to_thread(budget._calls.enqueue, build(*args, **kwargs))
+
+    return documented(report, build, REPORT)
+
+
+def submitting(
+    build: Callable[P, dict[str, Any]],
+) -> Callable[Concatenate[Blocking[BudgetCalls], P], Submitted]:
+    """Make `submit` of the function that builds a report."""
+
+    def submit(budget: Blocking[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> Submitted:
+        return budget._driver.run(budget._calls.submit(build(*args, **kwargs)))
+
+    return documented(submit, build, SUBMIT)
+
+
+def asubmitting(
+    build: Callable[P, dict[str, Any]],
+) -> Callable[Concatenate[Awaiting[BudgetCalls], P], Coroutine[Any, Any, Submitted]]:
+    """Make the asynchronous `submit`."""
+
+    async def submit(budget: Awaiting[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> Submitted:
+        return await budget._driver.run(budget._calls.submit(build(*args, **kwargs)))
+
+    return documented(submit, build, SUBMIT)
+
+
+def documented(method: F, build: Callable[..., Any], text: str) -> F:
+    """Give a method its text, and the signature of what it passes its arguments to."""
+    update_wrapper(method, build, assigned=("__annotations__",))
+    method.__doc__ = text
+    return method
+
+
+class Budget(Blocking[BudgetCalls]):
+    """The budget of an app. A context manager that sends what is queued, as long as that takes at most."""
+
+    def __init__(self, calls: BudgetCalls, driver: Driver) -> None:
+        super().__init__(calls, driver)
+        at_exit(calls)
+
+    select = blocking(BudgetCalls.select)
+    totals = blocking(BudgetCalls.totals)
+    days = each(BudgetCalls.days)
+
+    report = reporting(report_body)
+    submit = submitting(report_body)
+
+    @property
+    def queue(self) -> Queue:
+        """The queue of reports: `len(budget.queue)` wait, `budget.queue.dead_letters` were refused for good."""
+        return self._calls.reporter.queue
+
+    @property
+    def last_error(self) -> Exception | None:
+        """Why the last batch of reports was not taken; `None` when it was."""
+        return self._calls.reporter.last_error
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until every report of before has left the queue; whether it has in time (seconds)."""
+        return self._calls.reporter.flush(timeout)
+
+    def close(self, timeout: float = 5.0) -> bool:
+        """Flush, and end the background thread. What is left stays in the queue for the next process."""
+        sent = self._calls.reporter.flush(timeout) if len(self.queue) else True
+        self._calls.reporter.close()
+        return sent
+
+    def __enter__(self) -> Budget:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncBudget(Awaiting[BudgetCalls]):
+    """The budget of an app, for asyncio. The disk is written, and reports are sent, on threads."""
+
+    def __init__(self, calls: BudgetCalls, driver: AsyncDriver) -> None:
+        super().__init__(calls, driver)
+        at_exit(calls)
+
+    select = awaiting(BudgetCalls.select)
+    totals = awaiting(BudgetCalls.totals)
+    days = aeach(BudgetCalls.days)
+
+    report = areporting(report_body)
+    submit = asubmitting(report_body)
+
+    @property
+    def queue(self) -> Queue:
+        """The queue of reports."""
+        return self._calls.reporter.queue
+
+    @property
+    def last_error(self) -> Exception | None:
+        """Why the last batch of reports was not taken; `None` when it was."""
+        return self._calls.reporter.last_error
+
+    async def flush(self, timeout: float | None = None) -> bool:
+        """Wait until every report of before has left the queue; whether it has in time (seconds)."""
+        return await asyncio.to_thread(self._calls.reporter.flush, timeout)
+
+    async def close(self, timeout: float = 5.0) -> bool:
+        """Flush, and end the background thread. What is left stays in the queue for the next process."""
+        sent = await self.flush(timeout) if await asyncio.to_thread(len, self.queue) else True
+        await asyncio.to_thread(self._calls.reporter.close)
+        return sent
+
+    async def __aenter__(self) -> AsyncBudget:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def at_exit(calls: BudgetCalls) -> None:
+    """Give reports a moment to leave when the interpreter ends. They stay in the queue if they cannot."""
+    known = weakref.ref(calls.reporter)
+
+    def leave() -> None:
+        reporter = known()
+        if reporter is not None and reporter.is_running:
+            reporter.flush(EXIT_SECS)
+            reporter.close()
+
+    atexit.register(leave)

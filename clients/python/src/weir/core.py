@@ -1,0 +1,97 @@
+"""The client without any input or output.
+
+What the client does is written once, as generators. A program yields what it needs done (send a request, sleep, run a part
+under the lock of the credentials) and is sent the result. `weir.drivers` runs a program, blocking or with `await`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import quote
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request to the server."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    json: Any = None
+    idempotent: bool = False
+    """Whether sending the request twice has the effect of sending it once."""
+    anonymous: bool = False
+    """Whether the request goes out without credentials."""
+
+    def with_headers(self, headers: Mapping[str, str]) -> Request:
+        """Return the request with more headers."""
+        return replace(self, headers={**self.headers, **headers})
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response of the server."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Headers by lower-case name."""
+    body: bytes
+
+    def json(self) -> Any:
+        """Return the body as JSON, or `None` when there is none."""
+        return json.loads(self.body) if self.body else None
+
+
+@dataclass(frozen=True)
+class Send:
+    """Effect: send the request; the result is a `Response`, or a `NetworkFailure` is thrown."""
+
+    request: Request
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """Effect: wait for this many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Exclusive:
+    """Effect: run the program while no other one runs that way; the result is that of the program."""
+
+    program: Generator[Any, Any, Any]
+
+
+class NetworkFailure(Exception):
+    """The request got no response."""
+
+    def __init__(self, reason: str, *, was_sent: bool) -> None:
+        super().__init__(reason)
+        self.was_sent = was_sent
+        """Whether the server may have received the request."""
+
+
+Program: TypeAlias = Generator[Any, Any, T]
+
+
+def path(template: str, *parts: str) -> str:
+    """Fill the `{}` of a path with parts, each percent-encoded as one segment.
+
+    A part that is empty or a dot segment would name another path, so it is refused.
+    """
+    for part in parts:
+        if not isinstance(part, str) or part in ("", ".", ".."):
+            raise ValueError(f"{part!r} cannot be part of the path {template}")
+    return template.format(*(quote(part, safe="") for part in parts))
+
+
+def present(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are not `None`."""
+    return {name: value for name, value in values.items() if value is not None}

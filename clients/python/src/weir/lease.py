@@ -1,0 +1,177 @@
+"""A lease: the tokens that an acquire took, until the work says what it used.
+
+1. `actual(tpm=812)` notes what was used, and sends nothing.
+2. Leaving the `with` block settles the lease in one request: a commit with what was noted, or a rollback after an exception.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from types import TracebackType
+
+from .core import Program, path
+from .drivers import AsyncDriver, Driver
+from .errors import WeirError
+from .session import Session, post
+from .types import Acquired, LeaseState, LimitStatus
+
+log = logging.getLogger("weir")
+
+LEASE = "/v1/namespaces/{}/leases/{}/"
+
+
+def merged(given: Mapping[str, int] | None, named: Mapping[str, int]) -> dict[str, int]:
+    """Return the amounts of a call, by limit: from a mapping, from keywords, or from both."""
+    amounts = {**(given or {}), **named}
+    for name, amount in amounts.items():
+        if isinstance(amount, bool) or not isinstance(amount, int):
+            raise TypeError(f"{name}: {amount!r} is no whole number of tokens")
+    return amounts
+
+
+class LeaseCalls:
+    """What can be done with a lease, as programs. A degraded lease took nothing, so there is nothing to do."""
+
+    def __init__(self, session: Session, namespace: str, granted: Acquired, *, tolerant: bool) -> None:
+        self.session, self.namespace, self.granted, self.tolerant = session, namespace, granted, tolerant
+        self.used: dict[str, int] | None = None
+        self.is_settled = granted.lease is None
+
+    def leave(self, error: BaseException | None) -> Program[None]:
+        """Settle the lease at the end of its block. A failure never hides the exception of the block."""
+        if self.is_settled:
+            return
+        try:
+            yield from self.rollback() if error is not None else self.commit(self.used)
+        except WeirError as failure:
+            if error is None and not self.tolerant:
+                raise
+            log.warning("the lease %s was not settled: %s", self.granted.lease, failure)
+
+    def commit(self, actual: Mapping[str, int] | None) -> Program[LeaseState | None]:
+        """End the lease with what was used; without amounts its tokens stay taken."""
+        body = {"actual": dict(actual)} if actual else {}
+        return (yield from self._end("commit", body))
+
+    def rollback(self) -> Program[LeaseState | None]:
+        """Return all tokens, and end the lease."""
+        return (yield from self._end("rollback", {}))
+
+    def adjust(self, amounts: Mapping[str, int]) -> Program[LeaseState | None]:
+        """Take more tokens, into debt if there are too few, or return some with negative amounts."""
+        return (yield from self._change("adjust", {"adjust": dict(amounts)}))
+
+    def release(self, amounts: Mapping[str, int]) -> Program[LeaseState | None]:
+        """Return some tokens."""
+        if not amounts:
+            raise ValueError("name the tokens to release; `rollback` returns all of them")
+        return (yield from self._change("release", {"release": dict(amounts)}))
+
+    def _end(self, verb: str, body: dict[str, dict[str, int]]) -> Program[LeaseState | None]:
+        state = yield from self._change(verb, body)
+        self.is_settled = True
+        return state
+
+    def _change(self, verb: str, body: dict[str, dict[str, int]]) -> Program[LeaseState | None]:
+        if self.granted.lease is None:
+            return None
+        where = path(LEASE, self.namespace, self.granted.lease) + verb
+        return (yield from self.session.fetch(LeaseState, post(where, body, key=str(uuid.uuid4()))))
+
+
+class LeaseBase:
+    """What both kinds of leases know without asking the server."""
+
+    def __init__(self, calls: LeaseCalls) -> None:
+        self._calls = calls
+
+    @property
+    def id(self) -> str | None:
+        """The signed text that settles the lease, from any process; `None` when it took nothing."""
+        return self._calls.granted.lease
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """Time until which the lease can be settled."""
+        return self._calls.granted.expires_at
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether the lease was granted without taking tokens, because the store or the server did not respond."""
+        return self._calls.granted.degraded
+
+    @property
+    def limits(self) -> list[LimitStatus]:
+        """Every requested limit after the acquire."""
+        return self._calls.granted.limits
+
+    def actual(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> None:
+        """Note how many tokens were used; the end of the block settles with them. Limits left out keep what was taken."""
+        self._calls.used = {**(self._calls.used or {}), **merged(amounts, named)}
+
+
+class Lease(LeaseBase):
+    """A lease of `weir.Client`; a context manager that commits, or rolls back after an exception."""
+
+    def __init__(self, calls: LeaseCalls, driver: Driver) -> None:
+        super().__init__(calls)
+        self._driver = driver
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._driver.run(self._calls.leave(error))
+
+    def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+        """End the lease with what was used, in one request; without amounts its tokens stay taken."""
+        return self._driver.run(self._calls.commit({**(self._calls.used or {}), **merged(actual, named)}))
+
+    def rollback(self) -> LeaseState | None:
+        """Return all tokens, and end the lease."""
+        return self._driver.run(self._calls.rollback())
+
+    def adjust(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+        """Take more tokens, into debt if there are too few; negative amounts return tokens."""
+        return self._driver.run(self._calls.adjust(merged(amounts, named)))
+
+    def release(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+        """Return some tokens."""
+        return self._driver.run(self._calls.release(merged(amounts, named)))
+
+
+class AsyncLease(LeaseBase):
+    """A lease of `weir.AsyncClient`; an asynchronous context manager that commits or rolls back."""
+
+    def __init__(self, calls: LeaseCalls, driver: AsyncDriver) -> None:
+        super().__init__(calls)
+        self._driver = driver
+
+    async def __aenter__(self) -> AsyncLease:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._driver.run(self._calls.leave(error))
+
+    async def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+        """End the lease with what was used, in one request; without amounts its tokens stay taken."""
+        return await self._driver.run(self._calls.commit({**(self._calls.used or {}), **merged(actual, named)}))
+
+    async def rollback(self) -> LeaseState | None:
+        """Return all tokens, and end the lease."""
+        return await self._driver.run(self._calls.rollback())
+
+    async def adjust(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+        """Take more tokens, into debt if there are too few; negative amounts return tokens."""
+        return await self._driver.run(self._calls.adjust(merged(amounts, named)))
+
+    async def release(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+        """Return some tokens."""
+        return await self._driver.run(self._calls.release(merged(amounts, named)))

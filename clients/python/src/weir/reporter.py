@@ -1,0 +1,203 @@
+"""Sends queued reports in the background, in batches, until the server has each of them once.
+
+The server counts a `request_id` once, so a batch whose response got lost is sent again as it is. A report that the server refuses
+for good goes to the dead letters; one that it cannot take now waits, and those behind it pass.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from .clock import rfc3339
+from .core import Program, Request, path
+from .drivers import Driver
+from .errors import ApiError, WeirError
+from .queue import Queue, Report
+from .retry import NO_RETRY, TRANSIENT_CODES, RetryPolicy, is_transient
+from .session import Session, post
+
+log = logging.getLogger("weir")
+
+BATCH_MAX = 100
+"""Reports of one request; the server takes no more."""
+IDLE_SECS = 0.5
+"""How often a process without the lock looks whether it may send."""
+WAITING_MAX = 1_000
+"""Reports that are set aside at once, because the server could not take them; then the queue waits as a whole."""
+BACKOFF = RetryPolicy(first_pause_secs=0.1, longest_pause_secs=5.0)
+
+
+class Sender:
+    """Sends the head of a queue. It belongs to one thread."""
+
+    def __init__(self, queue: Queue, session: Session, org: str, app: str) -> None:
+        self._queue, self._session = queue, session
+        self._path = path("/api/v1/orgs/{}/apps/{}/costs/batch", org, app)
+        self._waiting: dict[int, tuple[float, int]] = {}
+        """Reports set aside: until when, and after how many refusals."""
+
+    def step(self) -> Program[bool]:
+        """Send one batch; whether there was one to send."""
+        if self._session.clock.skew_ms is None:
+            # Otherwise a clock that is ahead would date the first reports into the future, for which they are refused.
+            yield from self._session.exchange(
+                Request("GET", "/healthz", idempotent=True, anonymous=True), retry=NO_RETRY
+            )
+        now = self._session.clock.monotonic()
+        aside = [number for number, (until, _) in self._waiting.items() if until > now]
+        if len(aside) >= WAITING_MAX:
+            return False
+        batch = self._queue.head(BATCH_MAX, aside)
+        if batch:
+            yield from self._send(batch)
+        return bool(batch)
+
+    def _send(self, batch: Sequence[Report]) -> Program[None]:
+        body = {"requests": [self._body(report) for report in batch]}
+        try:
+            # The caller backs off between batches, so that `close` is never held up by a retry.
+            response = yield from self._session.exchange(post(self._path, body, idempotent=True), retry=NO_RETRY)
+        except ApiError as error:
+            if error.status not in (400, 413, 415, 422) or is_transient(error):
+                raise
+            if len(batch) > 1:
+                middle = len(batch) // 2
+                yield from self._send(batch[:middle])
+                yield from self._send(batch[middle:])
+            else:
+                self._bury(batch[0], error.code, error.detail)
+            return
+        self._settle(batch, response.json()["results"])
+
+    def _settle(self, batch: Sequence[Report], results: Sequence[dict[str, Any]]) -> None:
+        counted = []
+        for report, result in zip(batch, results, strict=True):
+            if result.get("status") == "ACCEPTED":
+                counted.append(report.id)
+            elif result.get("error") in TRANSIENT_CODES:
+                self._set_aside(report)
+            else:
+                self._bury(report, str(result.get("error")), str(result.get("message")))
+        self._queue.remove(counted)
+        for number in counted:
+            self._waiting.pop(number, None)
+
+    def _set_aside(self, report: Report) -> None:
+        _, refusals = self._waiting.get(report.id, (0.0, 0))
+        until = self._session.clock.monotonic() + BACKOFF.pause(refusals)
+        self._waiting[report.id] = (until, refusals + 1)
+
+    def _bury(self, report: Report, code: str, reason: str) -> None:
+        log.error("the report %s is refused for good (%s): %s", report.body["request_id"], code, reason)
+        self._queue.bury(report, code, reason)
+        self._waiting.pop(report.id, None)
+
+    def _body(self, report: Report) -> dict[str, Any]:
+        """Return the report with the time of the call by the server's clock, which is never in its future."""
+        clock = self._session.clock
+        skew_ms = report.skew_ms if report.skew_ms is not None else clock.skew_ms or 0
+        at_ms = min(report.at_ms + skew_ms, clock.server_ms())
+        return {"timestamp": rfc3339(at_ms), **report.body}
+
+
+class Reporter:
+    """Runs a sender on a thread, which starts with the first report and again after a fork."""
+
+    def __init__(self, queue: Queue, session: Session, connect: Any, org: str, app: str) -> None:
+        self.queue, self._session, self._connect, self._names = queue, session, connect, (org, app)
+        self._is_closed = False
+        self._forget_thread()
+        self.last_error: WeirError | None = None
+        """Why the last batch was not taken; `None` when it was."""
+
+    def _forget_thread(self) -> None:
+        """Begin anew, as after a fork: the thread stayed behind, and what it had locked would stay locked."""
+        self._pid = os.getpid()
+        self._guard = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """See to it that the thread of this process runs."""
+        if self._pid != os.getpid():
+            self._forget_thread()
+        with self._guard:
+            self.check_open()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="weir-reporter", daemon=True)
+                self._thread.start()
+        self._wake.set()
+
+    def check_open(self) -> None:
+        """Raise if the budget is closed."""
+        if self._is_closed:
+            raise RuntimeError("the budget is closed")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread of this process runs."""
+        return self._thread is not None and self._pid == os.getpid()
+
+    def flush(self, timeout: float | None) -> bool:
+        """Wait until every report stored before this call has left the queue; whether it has."""
+        last = self.queue.newest()
+        until = None if timeout is None else time.monotonic() + timeout
+        self.start()
+        while self.queue.has_until(last):
+            if until is not None and time.monotonic() >= until:
+                return False
+            self._wake.set()
+            time.sleep(0.02)
+        return True
+
+    def close(self) -> None:
+        """End the thread; what is in the queue stays there."""
+        if self._pid != os.getpid():
+            self._forget_thread()
+        with self._guard:
+            self._is_closed = True
+            thread, self._thread = self._thread, None
+        self._stop.set()
+        self._wake.set()
+        if thread is not None:
+            thread.join()
+        self.queue.close()
+
+    def _run(self) -> None:
+        sender = Sender(self.queue, self._session, *self._names)
+        with self._connect() as http:
+            driver, failures = Driver(http), 0
+            while not self._stop.is_set():
+                with self.queue.sending() as may_send:
+                    failures = self._drain(sender, driver, failures) if may_send else failures
+                if self._stop.is_set():
+                    break
+                pause = BACKOFF.pause(failures - 1) if failures else IDLE_SECS
+                # A failing server is left alone for the whole pause; otherwise a new report ends it.
+                (self._stop if failures else self._wake).wait(pause)
+                self._wake.clear()
+
+    def _drain(self, sender: Sender, driver: Driver, failures: int) -> int:
+        """Send batches until there is none, or one fails; return the failures in a row."""
+        while not self._stop.is_set():
+            try:
+                if not driver.run(sender.step()):
+                    return 0
+            except WeirError as error:
+                if self.last_error is None:
+                    log.warning("reports wait in %s: %s", self.queue.folder, error)
+                self.last_error = error
+                return failures + 1
+            except Exception as error:
+                # A response that no Weir sends, or a full disk: the reports stay, and are tried again.
+                log.exception("reports wait in %s", self.queue.folder)
+                self.last_error = WeirError(repr(error))
+                return failures + 1
+            self.last_error, failures = None, 0
+        return failures

@@ -1,0 +1,26 @@
+"""Types that all services share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whoami:
+    """Whom the server takes the caller for."""
+
+    subject: str
+    scope: str
+    expires_at: datetime | None = None

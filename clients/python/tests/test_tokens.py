@@ -1,0 +1,129 @@
+"""A client id and its secret get tokens, which are renewed in time, once for all threads."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import weir
+from server import Server, proxy_to
+from weir.credentials import ClientCredentials
+
+
+@pytest.fixture(scope="module")
+def brief(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose access tokens live for a minute, the shortest time that it takes."""
+    config = "[auth]\naccess_token_secs = 60\n[keeper]\ntoken_rate = 0\nrefresh_rate = 0\n"
+    server = Server(tmp_path_factory.mktemp("brief"), config).start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def app(brief: Server) -> tuple[str, str, str]:
+    org = brief.org("org-" + uuid.uuid4().hex[:8])
+    return (org, *brief.secret(org))
+
+
+def test_threads_share_one_token_and_its_renewals(
+    brief: Server, app: tuple[str, str, str], queue_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    org, client_id, secret = app
+    with proxy_to(brief.url) as proxy:
+        client = weir.Client(proxy.url, client_id=client_id, client_secret=secret)
+        budget = client.budget(org, "shop", queue_dir=queue_dir)
+        pick = budget.select()
+        # For this client a minute passes in a second and a half.
+        began = time.monotonic()
+        monkeypatch.setattr(client._session.clock, "monotonic", lambda: began + (time.monotonic() - began) * 40)
+
+        def work() -> None:
+            while time.monotonic() < began + 4:
+                budget.submit(pick, input_tokens=1, output_tokens=0)
+                budget.report(pick, input_tokens=1, output_tokens=0)
+                done.append(1)
+
+        done: list[int] = []
+        failures: list[BaseException] = []
+        threads = [threading.Thread(target=guarded(work, failures)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert budget.close(20)
+        elapsed = client._session.clock.monotonic() - began
+        client.close()
+        counted = [line for line in proxy.seen if "/auth/" in line]
+    assert sum("/auth/token" in line for line in counted) == 1
+    renewals = sum("/auth/refresh" in line for line in counted)
+    # Every 48 of the minute's 60 seconds, and twice then, because the background thread does not wait for the others.
+    assert 2 <= renewals <= 2 * (elapsed / 48 + 1)
+    assert brief.totals(org)["requests"] == 2 * len(done)
+
+
+def guarded(work: Callable[[], None], failures: list[BaseException]) -> Callable[[], None]:
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    return run
+
+
+def test_a_revoked_token_is_replaced(brief: Server, app: tuple[str, str, str], queue_dir: Path) -> None:
+    org, client_id, secret = app
+    with weir.Client(brief.url, client_id=client_id, client_secret=secret) as client:
+        budget = client.budget(org, "shop", queue_dir=queue_dir)
+        budget.select()
+        credentials = client._session.credentials
+        assert isinstance(credentials, ClientCredentials)
+        token = credentials._token
+        assert token is not None
+        brief.admin("POST", "/auth/revoke", {"token": token.access})
+        brief.admin("POST", "/auth/revoke", {"token": token.refresh})
+        assert budget.select(force_check=True).label == "premium"
+        assert credentials._token is not token
+
+
+def test_a_wrong_secret_and_missing_credentials_are_refused(
+    brief: Server, app: tuple[str, str, str], queue_dir: Path
+) -> None:
+    org, client_id, secret = app
+    with weir.Client(brief.url, client_id=client_id, client_secret=secret + "x") as client:
+        with pytest.raises(weir.Unauthorized) as refused:
+            client.budget(org, "shop", queue_dir=queue_dir).select()
+        assert secret not in str(refused.value)
+    with weir.Client(brief.url) as client, pytest.raises(weir.Unauthorized):
+        client.whoami()
+    with weir.Client(brief.url, client_id=client_id, client_secret=secret) as client, pytest.raises(weir.Forbidden):
+        client.budget("another", "shop", queue_dir=queue_dir).select()
+
+
+def test_settings_come_from_the_environment(brief: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = tmp_path / "key"
+    key.write_text("an-admin-key-for-tests-only\n")
+    monkeypatch.setenv("WEIR_URL", brief.url)
+    for name, value in [
+        ("WEIR_ADMIN_KEY", key.read_text()),
+        ("WEIR_TOKEN", key.read_text()),
+        ("WEIR_TOKEN_FILE", str(key)),
+    ]:
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            with weir.Client() as client:
+                assert client.whoami().scope == "admin"
+    monkeypatch.setenv("WEIR_TOKEN", "a")
+    monkeypatch.setenv("WEIR_TOKEN_FILE", str(key))
+    with pytest.raises(ValueError, match="both set"):
+        weir.Client()
+    with pytest.raises(ValueError, match="one of token"):
+        weir.Client(token="a", api_key="b")
+    with pytest.raises(ValueError, match="go together"):
+        weir.Client(client_id="a")
+    with pytest.raises(ValueError, match="http"):
+        weir.Client("ftp://x", token="a")

@@ -1,0 +1,156 @@
+//! The cookie of a console session: its attributes, and whether its connection is encrypted.
+//!
+//! Over TLS the name begins with `__Host-`: browsers accept such a cookie only from this very host, so that no other host of
+//! the domain can plant one.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::edge::RequestContext;
+use crate::networks::Networks;
+use crate::{ApiError, Code};
+
+const PLAIN: &str = "weir_session";
+const SECURE: &str = "__Host-weir_session";
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+/// Longest header with cookies that is searched, in bytes; a session needs an eighth of it.
+const COOKIES_BYTES_MAX: usize = 64 * 1024;
+
+/// Whether the client's connection is encrypted, as far as the server or a trusted proxy knows.
+#[derive(Debug, Clone, Copy)]
+pub struct SecureConnection(pub bool);
+
+impl<S: Send + Sync> FromRequestParts<S> for SecureConnection {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<SecureConnection, Infallible> {
+        let context = parts.extensions.get::<RequestContext>();
+        Ok(SecureConnection(context.is_some_and(RequestContext::is_secure)))
+    }
+}
+
+/// The cookie's value, if the request has one.
+///
+/// # Errors
+/// The request has two of them, and it is not known which one is meant.
+pub(crate) fn session_cookie(
+    headers: &HeaderMap,
+    is_secure: bool,
+) -> Result<Option<&str>, ApiError> {
+    let wanted = name(is_secure);
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs =
+        lines.filter(|line| line.len() <= COOKIES_BYTES_MAX).flat_map(|line| line.split(';'));
+    let mut values = pairs.filter_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == wanted && !value.is_empty()).then_some(value)
+    });
+    match (values.next(), values.next()) {
+        (first, None) => Ok(first),
+        (_, Some(_)) => {
+            let detail = format!("the cookie {wanted} was sent more than once");
+            Err(ApiError::new(Code::UNAUTHORIZED, detail))
+        }
+    }
+}
+
+/// The header that sets the cookie for some seconds; 0 removes it.
+///
+/// # Errors
+/// The value is not that of a cookie.
+pub fn set_session_cookie(
+    value: &str,
+    max_age_secs: u64,
+    is_secure: bool,
+) -> Result<HeaderValue, ApiError> {
+    let (name, secure) = (name(is_secure), if is_secure { "; Secure" } else { "" });
+    let text = format!(
+        "{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={max_age_secs}{secure}"
+    );
+    let mut header = HeaderValue::from_str(&text).map_err(|error| {
+        ApiError::new(Code::INTERNAL_ERROR, "the session cannot be opened")
+            .because(error.to_string())
+    })?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+fn name(is_secure: bool) -> &'static str {
+    if is_secure { SECURE } else { PLAIN }
+}
+
+/// Whether the trusted proxy at `peer` reports that its client uses TLS.
+pub(crate) fn is_forwarded_https(
+    peer: Option<IpAddr>,
+    headers: &HeaderMap,
+    trusted: &Networks,
+) -> bool {
+    let Some(reported) = headers.get(X_FORWARDED_PROTO) else { return false };
+    let last = reported.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default();
+    last.trim().eq_ignore_ascii_case("https") && peer.is_some_and(|peer| trusted.contains(peer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(HeaderName, &'static str)]) -> HeaderMap {
+        let lines =
+            lines.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+        let mut headers = HeaderMap::new();
+        lines.for_each(|(name, value)| drop(headers.append(name, value)));
+        headers
+    }
+
+    #[test]
+    fn the_one_cookie_of_the_connection_counts() {
+        let cookie = |text| headers(&[(header::COOKIE, text)]);
+        for (text, is_secure, expected) in [
+            ("weir_session=a.b", false, Some("a.b")),
+            ("theme=dark; weir_session=a ", false, Some("a")),
+            ("weir_session=a", true, None),
+            ("weir_session=a; __Host-weir_session=b", true, Some("b")),
+            ("weir_session=", false, None),
+            ("other=weir_session=a", false, None),
+            ("", false, None),
+        ] {
+            let found = session_cookie(&cookie(text), is_secure);
+            assert_eq!(found.ok().unwrap(), expected, "{text}");
+        }
+        assert!(session_cookie(&cookie("weir_session=a; weir_session=b"), false).is_err());
+        let lines = [(header::COOKIE, "weir_session=a"), (header::COOKIE, "weir_session=a")];
+        assert!(session_cookie(&headers(&lines), false).is_err());
+    }
+
+    #[test]
+    fn the_cookie_is_for_this_server_and_no_script() {
+        let plain = set_session_cookie("a.b", 60, false).ok().unwrap();
+        let expected = "weir_session=a.b; Path=/; HttpOnly; SameSite=Strict; Max-Age=60";
+        assert_eq!(plain.to_str().unwrap(), expected);
+        assert!(plain.is_sensitive());
+        let secure = set_session_cookie("a.b", 60, true).ok().unwrap();
+        assert_eq!(secure.to_str().unwrap(), format!("__Host-{expected}; Secure"));
+        assert!(set_session_cookie("a\nb", 60, true).is_err());
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_says_that_the_client_uses_tls() {
+        let trusted = Networks::parse(&["10.0.0.0/8"]).unwrap();
+        let (proxy, other) = ("10.0.0.1".parse().ok(), "192.0.2.1".parse().ok());
+        for (peer, value, expected) in [
+            (proxy, "https", true),
+            (proxy, "http, HTTPS", true),
+            (proxy, "https, http", false),
+            (other, "https", false),
+            (None, "https", false),
+        ] {
+            let headers = headers(&[(X_FORWARDED_PROTO, value)]);
+            assert_eq!(is_forwarded_https(peer, &headers, &trusted), expected, "{value}");
+        }
+        assert!(!is_forwarded_https(proxy, &HeaderMap::new(), &trusted));
+    }
+}

@@ -1,0 +1,78 @@
+// Calls the API of this origin with the session's cookie. A hidden tab waits until it is seen.
+import { createStore } from './store.js';
+
+/** The session as `GET /v1/session` returns it; null: signed out; undefined: not known yet. */
+export const session = createStore(undefined);
+
+export class ApiError extends Error {
+  constructor(status, problem, requestId) {
+    super(problem.detail || problem.message || problem.title || `HTTP ${status}`);
+    this.status = status;
+    this.code = problem.error || '';
+    this.details = problem.details;
+    this.requestId = problem.request_id || requestId || '';
+  }
+}
+
+const visible = (signal) => new Promise((resolve, reject) => {
+  if (!document.hidden) { resolve(); return; }
+  const seen = () => {
+    if (document.hidden) return;
+    document.removeEventListener('visibilitychange', seen);
+    resolve();
+  };
+  document.addEventListener('visibilitychange', seen);
+  signal?.addEventListener('abort', () => {
+    document.removeEventListener('visibilitychange', seen);
+    reject(signal.reason);
+  });
+});
+
+async function failure(response) {
+  const requestId = response.headers.get('x-request-id');
+  let problem = {};
+  try { problem = await response.json(); } catch { /* not a problem document: the status says enough */ }
+  return new ApiError(response.status, problem, requestId);
+}
+
+/** Sends a request and returns the parsed body, or throws an ApiError. */
+export async function request(method, path, { body, signal, headers = {} } = {}) {
+  if (method === 'GET') await visible(signal);
+  const init = { method, signal, headers: { accept: 'application/json', ...headers }, credentials: 'same-origin' };
+  if (method !== 'GET' && session.get()?.csrf_token) init.headers['x-csrf-token'] = session.get().csrf_token;
+  if (body !== undefined) {
+    init.headers['content-type'] = 'application/json';
+    init.body = JSON.stringify(body);
+  }
+  let response;
+  try {
+    response = await fetch(path, init);
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError(0, { detail: 'The server does not answer. It may be restarting, or the network is gone.' });
+  }
+  if (!response.ok) {
+    const error = await failure(response);
+    if (response.status === 401 && session.get()) session.set(null);
+    throw error;
+  }
+  if (response.status === 204) return null;
+  const type = response.headers.get('content-type') || '';
+  return type.includes('json') ? response.json() : response.text();
+}
+
+/** Adds parameters to a path; null, undefined and '' are left out. */
+export function withQuery(path, params = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== null && value !== undefined && value !== '') query.set(name, value);
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export const get = (path, options) => request('GET', path, options);
+export const post = (path, body, options) => request('POST', path, { ...options, body });
+export const put = (path, body, options) => request('PUT', path, { ...options, body });
+export const patch = (path, body, options) => request('PATCH', path, { ...options, body });
+export const del = (path, options) => request('DELETE', path, options);

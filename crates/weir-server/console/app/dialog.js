@@ -1,0 +1,72 @@
+// Dialogs: the browser's <dialog> keeps the focus inside and closes on Escape.
+import { html, useState, useEffect, useRef } from './view.js';
+import { createStore, useStore } from './store.js';
+import { request } from './api.js';
+import { toast } from './toast.js';
+import { Commands } from './command.js';
+import { Icon, ErrorBox } from './ui.js';
+
+export function Dialog({ title, onClose, children, wide, class: name = '' }) {
+  const ref = useRef(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    ref.current.showModal();
+    return () => before?.focus?.();
+  }, []);
+  const onClick = (event) => { if (event.target === ref.current) onClose(); };
+  return html`<dialog ref=${ref} class="dialog ${wide ? 'wide' : ''} ${name}" aria-label=${title} onClose=${onClose} onClick=${onClick}>
+    <div class="dialog-body">
+      <header class="dialog-head"><h2>${title}</h2>
+        <button type="button" class="icon-button" aria-label="Close" onClick=${onClose}><${Icon} name="close" /></button></header>
+      ${children}
+    </div>
+  </dialog>`;
+}
+
+const current = createStore(null);
+
+/**
+ * Asks once, then sends the request. Resolves to the response, or to undefined when the person cancels.
+ *   { title, text, button, danger, typeName, request: { method, path, body }, command, done }
+ * `typeName`: a name to type before the button works. `request` may be a function for several calls.
+ */
+export const act = (action) => new Promise((resolve) => { current.set({ ...action, resolve }); });
+
+export function ActionDialog() {
+  const action = useStore(current);
+  return action && html`<${Ask} key=${action.title} action=${action} />`;
+}
+
+function Ask({ action }) {
+  const [typed, setTyped] = useState('');
+  const [state, setState] = useState({ busy: false, error: null });
+  const close = (value) => { current.set(null); action.resolve(value); };
+  const send = async (event) => {
+    event.preventDefault();
+    setState({ busy: true, error: null });
+    try {
+      const { request: call } = action;
+      const result = typeof call === 'function' ? await call() : await request(call.method, call.path, { body: call.body });
+      if (action.done) toast(action.done);
+      close(result ?? null);
+    } catch (error) {
+      setState({ busy: false, error });
+    }
+  };
+  const isReady = !action.typeName || typed === action.typeName;
+  return html`<${Dialog} title=${action.title} onClose=${() => close(undefined)}>
+    <form onSubmit=${send} class="stack">
+      ${action.text && html`<p>${action.text}</p>`}
+      ${action.detail}
+      ${action.typeName && html`<label class="field">Type <code>${action.typeName}</code> to confirm
+        <input value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" spellcheck="false" /></label>`}
+      ${(action.command || typeof action.request === 'object') && html`<${Commands} command=${action.command}
+        request=${typeof action.request === 'object' ? action.request : undefined} />`}
+      ${state.error && html`<${ErrorBox} error=${state.error} />`}
+      <footer class="dialog-foot">
+        <button type="button" onClick=${() => close(undefined)}>Cancel</button>
+        <button type="submit" class=${action.danger ? 'danger' : 'primary'} disabled=${!isReady || state.busy}>${action.button ?? 'Confirm'}</button>
+      </footer>
+    </form>
+  <//>`;
+}

@@ -1,0 +1,101 @@
+// Numbers, money and times as text. Money is an integer of micro-dollars everywhere.
+const LOCALE = 'en-US';
+const whole = new Intl.NumberFormat(LOCALE);
+const compactFormat = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 });
+const cents = new Intl.NumberFormat(LOCALE, { style: 'currency', currency: 'USD' });
+
+const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
+export const MISSING = '–';
+
+export const number = (value) => (isMissing(value) ? MISSING : whole.format(value));
+export const compact = (value) => (isMissing(value) ? MISSING : compactFormat.format(value));
+/** $1,234.57: micro-dollars to the cent. */
+export const money = (micros) => (isMissing(micros) ? MISSING : cents.format(micros / 1e6));
+/** $1,234.567890: every micro-dollar, without a floating-point step. */
+export function exactMoney(micros) {
+  if (isMissing(micros)) return MISSING;
+  const sign = micros < 0 ? '-' : '';
+  const all = BigInt(Math.abs(micros));
+  return `${sign}$${whole.format(all / 1000000n)}.${String(all % 1000000n).padStart(6, '0')}`;
+}
+/** 82.4 %: from percent points. */
+export function percent(value, digits = 1) {
+  if (isMissing(value)) return MISSING;
+  return `${value.toLocaleString(LOCALE, { maximumFractionDigits: digits })} %`;
+}
+export const share = (part, total, digits = 1) => percent(total ? (part / total) * 100 : null, digits);
+
+export function duration(ms) {
+  if (isMissing(ms)) return MISSING;
+  if (ms < 1000) return `${whole.format(Math.round(ms * 10) / 10)} ms`;
+  const secs = ms / 1000;
+  if (secs < 60) return `${secs.toLocaleString(LOCALE, { maximumFractionDigits: 1 })} s`;
+  const [unit, name, part, partName] = secs < 3600 ? [60, 'min', 1, 's'] : secs < 86400 ? [3600, 'h', 60, 'min'] : [86400, 'd', 3600, 'h'];
+  const rest = Math.floor((secs % unit) / part);
+  return `${Math.floor(secs / unit)} ${name}${rest ? ` ${rest} ${partName}` : ''}`;
+}
+
+const STEPS = [[60, 1, 's'], [3600, 60, 'min'], [86400, 3600, 'h'], [30 * 86400, 86400, 'd'], [365 * 86400, 30 * 86400, 'mo'], [Infinity, 365 * 86400, 'y']];
+/** "5 min ago", "in 3 h". */
+export function relative(time, now = Date.now()) {
+  if (isMissing(time)) return MISSING;
+  const secs = Math.round((now - new Date(time).getTime()) / 1000);
+  const size = Math.abs(secs);
+  if (size < 5) return 'now';
+  const [, unit, name] = STEPS.find(([below]) => size < below);
+  const text = `${Math.floor(size / unit)} ${name}`;
+  return secs >= 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** The zone of this browser, named when an org has none of its own. */
+export const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const formats = new Map();
+function format(zone, options) {
+  const key = `${zone}|${JSON.stringify(options)}`;
+  if (!formats.has(key)) {
+    let made;
+    try { made = new Intl.DateTimeFormat('en-GB', { timeZone: zone, ...options }); } catch { made = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options }); }
+    formats.set(key, made);
+  }
+  return formats.get(key);
+}
+/** 18 Nov 2026, 21:40:05 Europe/Berlin */
+export function exactTime(time, zone = HERE) {
+  if (isMissing(time)) return MISSING;
+  const text = format(zone, {
+    day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit',
+  }).format(new Date(time));
+  return `${text} ${zone}`;
+}
+export const clock = (time, zone = HERE) => format(zone, { hour: '2-digit', minute: '2-digit' }).format(new Date(time));
+export const dayName = (time, zone = HERE) => format(zone, { day: 'numeric', month: 'short' }).format(new Date(time));
+/** Today's date in a zone, as 2026-11-18. */
+export function today(zone = HERE, now = Date.now()) {
+  return new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(new Date(now));
+}
+/** Adds days to a date such as 2026-11-18. */
+export function addDays(date, days) {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86400000).toISOString().slice(0, 10);
+}
+/** Seconds of the wall clock of a zone as if it were UTC, to place an instant on an axis of days. */
+export function wallSeconds(time, zone) {
+  const parts = format(zone, { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', hourCycle: 'h23' })
+    .formatToParts(new Date(time));
+  const get = (type) => Number(parts.find((part) => part.type === type)?.value ?? 0);
+  return Date.UTC(get('year'), get('month') - 1, get('day'), get('hour'), get('minute')) / 1000;
+}
+/** The weekday of a date such as 2026-11-18: Wednesday. */
+export const weekday = (date) => format('UTC', { weekday: 'long' }).format(new Date(`${date}T12:00:00Z`));
+/** 41.2 GiB */
+export function bytes(value) {
+  if (isMissing(value)) return MISSING;
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  const step = value > 0 ? Math.min(Math.floor(Math.log2(value) / 10), units.length - 1) : 0;
+  return `${(value / 1024 ** step).toLocaleString(LOCALE, { maximumFractionDigits: step ? 1 : 0 })} ${units[step]}`;
+}
+/** Dollars for an axis: $0.05, $12, $1,200. */
+export function axisMoney(micros) {
+  const dollars = micros / 1e6;
+  const digits = Math.abs(dollars) >= 10 || Number.isInteger(dollars) ? 0 : 2;
+  return `$${dollars.toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}

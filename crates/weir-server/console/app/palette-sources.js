@@ -1,0 +1,43 @@
+// What the palette offers: pages and commands at once; orgs, entities and reviews as far as the session reaches.
+import { get, withQuery, session } from './api.js';
+import { path, segments, route } from './router.js';
+import { addPaletteSource } from './palette.js';
+import { signOut } from './session.js';
+import { toggleTheme } from './theme.js';
+import { SECTIONS } from './sections.js';
+
+const SETTINGS = [['Tokens', 'tokens'], ['Background jobs', 'jobs'], ['Configuration', 'configuration'], ['Security log', 'security-log']];
+const ORG_TABS = [['Spend', ''], ['What if', '/what-if'], ['Apps', '/apps'], ['Credentials', '/credentials'], ['Webhooks', '/webhooks'], ['Audit', '/audit']];
+
+/** The tabs of the budget that is open come first: they are what a person is most likely to want. */
+function here() {
+  const [section, org] = segments(route.get().path);
+  if (section !== 'budgets' || !org) return [];
+  return ORG_TABS.map(([label, tab]) => ({ label: `${label} of ${org}`, hint: 'here', href: path`/budgets/${org}` + tab }));
+}
+
+export function startPalette() {
+  addPaletteSource('here', here);
+  addPaletteSource('pages', () => [
+    ...SECTIONS.map(({ label, href }) => ({ label, hint: 'page', href })),
+    ...(session.get()?.admin ? SETTINGS.map(([label, tab]) => ({ label, hint: 'settings', href: `/settings/${tab}` })) : []),
+  ]);
+  addPaletteSource('orgs', async (text, signal) => {
+    const { items } = await get(withQuery('/api/v1/orgs', { limit: 100 }), { signal });
+    return items.map((org) => ({ label: org.org_name, hint: `budget ${org.org_id}`, href: path`/budgets/${org.org_id}` }));
+  });
+  addPaletteSource('entities', async (text, signal) => {
+    if (text.length < 2) return [];
+    const ns = route.get().query.get('ns') || 'default';
+    const { items } = await get(withQuery(path`/v1/namespaces/${ns}/entities`, { prefix: text, limit: 8 }), { signal });
+    return items.map((entity) => ({ label: entity.id, hint: `entity of ${ns}`, href: withQuery(path`/limits/entities/${entity.id}`, { ns: ns === 'default' ? null : ns }) }));
+  });
+  addPaletteSource('reviews', async (text, signal) => {
+    const { items } = await get(withQuery('/v1/reviews', { limit: 50 }), { signal });
+    return items.map((review) => ({ label: review.pr_title, hint: `review of ${review.owner}/${review.repo} #${review.pr_number}`, href: path`/reviews/review/${review.review_id}` }));
+  });
+  addPaletteSource('commands', () => [
+    { label: 'Switch between light and dark', hint: 'command', run: toggleTheme },
+    { label: 'Sign out', hint: 'command', run: () => signOut() },
+  ]);
+}

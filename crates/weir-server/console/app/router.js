@@ -1,0 +1,58 @@
+// Addresses: the path selects a page, the query holds filters. Both survive a reload and can be shared.
+import { html, useCallback } from './view.js';
+import { createStore, useStore } from './store.js';
+
+const read = () => ({ path: location.pathname, query: new URLSearchParams(location.search) });
+export const route = createStore(read());
+addEventListener('popstate', () => route.set(read()));
+
+/** Opens a path of the console. `replace` keeps the history short, as for a filter. */
+export function navigate(to, { replace = false } = {}) {
+  if (to === location.pathname + location.search) return;
+  const samePage = new URL(to, location).pathname === location.pathname;
+  history[replace ? 'replaceState' : 'pushState'](null, '', to);
+  route.set(read());
+  if (!samePage) scrollTo(0, 0);
+}
+
+export const useRoute = () => useStore(route);
+
+/** Builds a path from parts that are encoded: path`/budgets/${org}`. */
+export function path(strings, ...parts) {
+  return strings.reduce((all, text, i) => all + encodeURIComponent(String(parts[i - 1])) + text);
+}
+
+/** The segments of the current path, decoded: `/budgets/acme` gives ['budgets', 'acme']. */
+export function segments(pathname) {
+  return pathname.split('/').filter(Boolean).map((part) => {
+    try { return decodeURIComponent(part); } catch { return part; }
+  });
+}
+
+/** Sets or removes (null, '') parameters of the query and keeps the others. */
+export function setQuery(changes) {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  navigate(location.pathname + (text ? `?${text}` : ''), { replace: true });
+}
+
+/** One parameter of the query as state: const [sort, setSort] = useQuery('sort', 'name'). */
+export function useQuery(name, initial = '') {
+  const { query } = useRoute();
+  const set = useCallback((value) => setQuery({ [name]: value === initial ? null : value }), [name, initial]);
+  return [query.get(name) ?? initial, set];
+}
+
+/** A link that opens a page without a reload; modified clicks keep the browser's meaning. */
+export function Link({ href, children, ...rest }) {
+  const onClick = (event) => {
+    if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    navigate(href);
+  };
+  return html`<a href=${href} onClick=${onClick} ...${rest}>${children}</a>`;
+}

@@ -1,0 +1,81 @@
+// The frame around every page: navigation, header, user menu.
+import { html, useEffect, useRef, useState } from './view.js';
+import { Link, useRoute, segments } from './router.js';
+import { useStore } from './store.js';
+import { session, signOut } from './session.js';
+import { useLive } from './live.js';
+import { theme, toggleTheme } from './theme.js';
+import { RangePicker } from './range.js';
+import { Icon } from './ui.js';
+import { Palette, openPalette } from './palette.js';
+import { ActionDialog } from './dialog.js';
+import { Toasts, toast } from './toast.js';
+import { SECTIONS } from './sections.js';
+
+const Nav = ({ current }) => html`<nav class="nav" aria-label="Sections">
+  ${SECTIONS.map(({ key, label, href }) => html`<${Link} href=${href} aria-current=${key === current ? 'page' : undefined}><${Icon} name=${key} /><span>${label}</span><//>`)}
+</nav>`;
+
+const LIVE = {
+  live: ['good', 'live', 'Live values arrive'],
+  connecting: ['idle', 'connecting', 'Connecting to the live values'],
+  lost: ['bad', 'connection lost', 'The connection to the live values is lost; it is tried again'],
+  hidden: ['idle', 'paused', 'Paused while the tab is hidden'],
+  off: ['idle', 'off', 'No live values'],
+};
+function LiveDot() {
+  const { status } = useLive();
+  const [kind, word, title] = LIVE[status];
+  return html`<span class="live ${kind}" title=${title} role="status"><span class="dot" aria-hidden="true"></span><span>${word}</span></span>`;
+}
+
+/** A menu of buttons that closes on Escape, on a click elsewhere and when the focus leaves. */
+export function Menu({ label, children, class: name = '' }) {
+  const [isOpen, setOpen] = useState(false);
+  const ref = useRef(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const away = (event) => { if (!ref.current?.contains(event.target)) setOpen(false); };
+    document.addEventListener('pointerdown', away);
+    return () => document.removeEventListener('pointerdown', away);
+  }, [isOpen]);
+  const onKey = (event) => { if (event.key === 'Escape') { setOpen(false); ref.current.querySelector('button').focus(); } };
+  return html`<div class="menu ${name}" ref=${ref} onKeyDown=${onKey}>
+    <button type="button" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>${label}<${Icon} name="down" /></button>
+    ${isOpen && html`<div class="menu-list" onClick=${() => setOpen(false)}>${children}</div>`}
+  </div>`;
+}
+
+function UserMenu({ user }) {
+  const leave = async (options) => {
+    try { await signOut(options); } catch (error) { toast(error.message, 'bad'); }
+  };
+  return html`<${Menu} label=${html`<${Icon} name="user" /><span class="user-name">${user.name ?? user.subject}</span>`} class="user">
+    <p class="menu-note">${user.admin ? 'Administrator' : html`Scopes <code>${(user.scopes ?? []).join(' ')}</code>`}</p>
+    <button type="button" onClick=${() => leave({})}>Sign out</button>
+    <button type="button" onClick=${() => leave({ everywhere: true })}>Sign out everywhere</button>
+  <//>`;
+}
+
+export function Shell({ range, children }) {
+  const { path } = useRoute();
+  const user = useStore(session);
+  const mode = useStore(theme);
+  const current = segments(path)[0] ?? 'overview';
+  return html`<a class="skip" href="#main">Skip to content</a>
+    <div class="shell">
+      <header class="top">
+        <${Link} href="/" class="brand" aria-label="Weir, overview"><img src="/assets/icon.svg" alt="" width="22" height="22" /><span>Weir</span><//>
+        ${user.demo && html`<span class="demo-mark" title="This server runs on generated data in a folder of its own">demo data</span>`}
+        <span class="grow"></span>
+        ${range && html`<${RangePicker} initial=${range} />`}
+        <${LiveDot} />
+        <button type="button" class="palette-button" onClick=${openPalette} title="Go to a page, org, entity or review"><${Icon} name="search" /><span class="visually-hidden">Go to</span><kbd>Ctrl K</kbd></button>
+        <button type="button" class="icon-button" onClick=${toggleTheme} aria-label=${mode === 'dark' ? 'Use the light theme' : 'Use the dark theme'} title="Light or dark"><${Icon} name="theme" /></button>
+        <${UserMenu} user=${user} />
+      </header>
+      <${Nav} current=${current} />
+      <main id="main" tabindex="-1">${children}</main>
+    </div>
+    <${Palette} /><${ActionDialog} /><${Toasts} />`;
+}

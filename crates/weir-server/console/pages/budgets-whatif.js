@@ -1,0 +1,94 @@
+// What if: other quotas or another order, replayed on a recorded day beside what happened, then saved.
+import { html, useMemo, useState } from '../app/view.js';
+import { post } from '../app/api.js';
+import { act } from '../app/dialog.js';
+import { Commands } from '../app/command.js';
+import { Card, ErrorBox, Field, Icon } from '../app/ui.js';
+import { addDays, money, today } from '../app/format.js';
+import { Recorded, Replay } from './budgets-replay.js';
+
+const MICROS = 1000000;
+const dollars = (micros) => String(micros / MICROS);
+/** "12.50" as micro-dollars without a floating-point step, or null. */
+function micros(text) {
+  const match = /^(\d{1,9})(?:\.(\d{0,6}))?$/.exec(text.trim());
+  return match ? Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(6, '0')) : null;
+}
+
+export function WhatIfTab({ scope }) {
+  const { config, api } = scope;
+  const now = useMemo(() => ({
+    order: config.model_ordering, quotas: Object.fromEntries(config.model_ordering.map((label) => [label, dollars(config.quotas[label] ?? 0)])), sticky: config.sticky_fallback_enabled,
+  }), [config]);
+  const [draft, setDraft] = useState(now);
+  const [date, setDate] = useState(addDays(today(config.timezone), -1));
+  const [state, setState] = useState({});
+  const quotas = Object.fromEntries(draft.order.map((label) => [label, micros(draft.quotas[label])]));
+  const wrong = draft.order.find((label) => quotas[label] === null);
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(now);
+  const body = { date, model_ordering: draft.order, quotas, sticky_fallback_enabled: draft.sticky };
+  const replay = async (event) => {
+    event?.preventDefault();
+    setState({ ...state, busy: true, error: null });
+    try { setState({ result: await post(`${api}/simulate`, body), order: draft.order }); } catch (error) { setState({ error }); }
+  };
+  const save = () => saveConfig(scope, draft, quotas, now).then((result) => { if (result !== undefined) scope.reload(); });
+  return html`<div class="columns wide-right">
+    <${Card} title="Change" sub="Nothing changes for clients before you save">
+      <form class="stack" onSubmit=${replay}>
+        <${Chain} draft=${draft} setDraft=${setDraft} config=${config} />
+        <label class="check"><input type="checkbox" checked=${draft.sticky} onChange=${() => setDraft({ ...draft, sticky: !draft.sticky })} />A fallback lasts for the rest of the day</label>
+        <${Field} id="replay-day" label="Replay the day" hint=${`A recorded day of ${config.timezone}`}><input id="replay-day" type="date" required value=${date} max=${today(config.timezone)} onInput=${(event) => setDate(event.target.value)} /><//>
+        ${wrong && html`<p class="field-error" role="alert">The quota of ${wrong} is not an amount in dollars, such as 12.50.</p>`}
+        <div class="actions"><button class="primary" disabled=${state.busy || wrong}>${state.busy ? 'Replaying…' : 'Replay'}</button>
+          <button type="button" disabled=${!isChanged || wrong} onClick=${save}>Save…</button>
+          <button type="button" disabled=${!isChanged} onClick=${() => setDraft(now)}>Undo changes</button></div>
+        <${Commands} request=${{ method: 'POST', path: `${api}/simulate`, body }} />
+      </form>
+    <//>
+    <div class="stack">
+      ${state.error && html`<${ErrorBox} error=${state.error} retry=${replay} />`}
+      ${state.result ? html`<${Replay} result=${state.result} config=${config} />`
+        : html`<${Recorded} scope=${scope} date=${date} />`}
+    </div>
+  </div>`;
+}
+
+function Chain({ draft, setDraft, config }) {
+  const move = (from, to) => {
+    const order = [...draft.order];
+    order.splice(to, 0, ...order.splice(from, 1));
+    setDraft({ ...draft, order });
+  };
+  const last = draft.order.length - 1;
+  return html`<ol class="order" aria-label="Chain of models, preferred first">${draft.order.map((label, i) => html`<li key=${label}>
+    <span class="moves">
+      <button type="button" class="icon-button up" aria-label=${`Move ${label} up`} disabled=${i === 0} onClick=${() => move(i, i - 1)}><${Icon} name="down" /></button>
+      <button type="button" class="icon-button" aria-label=${`Move ${label} down`} disabled=${i === last} onClick=${() => move(i, i + 1)}><${Icon} name="down" /></button></span>
+    <label for=${`quota-${label}`} class="wrap">${i + 1}. ${label}<span class="sub"> now ${money(config.quotas[label])}</span></label>
+    <span class="amount"><span aria-hidden="true">$</span><input id=${`quota-${label}`} inputmode="decimal" required aria-label=${`Quota of ${label} in dollars a day`} value=${draft.quotas[label]}
+      onInput=${(event) => setDraft({ ...draft, quotas: { ...draft.quotas, [label]: event.target.value } })} /></span>
+  </li>`)}</ol>`;
+}
+
+function saveConfig({ config, api, name, org }, draft, quotas, now) {
+  const changes = [];
+  if (String(draft.order) !== String(now.order)) changes.push(`order ${now.order.join(' → ')} becomes ${draft.order.join(' → ')}`);
+  for (const label of draft.order) if (quotas[label] !== config.quotas[label]) changes.push(`quota of ${label}: ${money(config.quotas[label])} becomes ${money(quotas[label])}`);
+  if (draft.sticky !== now.sticky) changes.push(draft.sticky ? 'a fallback lasts for the rest of the day' : 'a fallback ends when its reason does');
+  // A time zone or a quota scope that waits for midnight must not be undone by saving something else.
+  const { timezone, quota_scope: quotaScope } = config.pending ?? config;
+  const body = { org_name: config.org_name, timezone, quota_scope: quotaScope, model_ordering: draft.order, quotas };
+  if (draft.sticky !== now.sticky) body.overrides = { ...overridesOf(config), sticky_fallback_enabled: draft.sticky };
+  return act({
+    title: `Save the budget of ${name}`, button: 'Save',
+    text: 'It takes effect at the next selection of each client. Spend so far today counts against the new quotas.',
+    detail: html`<ul class="changes">${changes.map((one) => html`<li>${one}</li>`)}</ul>`,
+    command: `echo '${JSON.stringify({ org_id: org, ...body }).replaceAll("'", "'\\''")}' | weir keeper org apply -`,
+    request: { method: 'PUT', path: api, body }, done: 'The budget is saved',
+  });
+}
+const overridesOf = (config) => ({
+  tight_mode_threshold_pct: config.tight_mode_threshold_pct, agg_shard_count: config.agg_shard_count,
+  refresh_interval_normal_secs: config.refresh_interval_normal_secs, refresh_interval_tight_secs: config.refresh_interval_tight_secs,
+});

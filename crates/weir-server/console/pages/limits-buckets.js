@@ -1,0 +1,100 @@
+// Live buckets of an entity: a bar for each limit, which fills between two readings as the bucket does.
+import { html, useState, useEffect, useMemo } from '../app/view.js';
+import { useApi } from '../app/data.js';
+import { Link } from '../app/router.js';
+import { number, duration } from '../app/format.js';
+import { Card, Empty, Status } from '../app/ui.js';
+import { act } from '../app/dialog.js';
+import { weir } from '../app/command.js';
+import { filled, readable } from './limits-rates.js';
+import { api, resourceHref, editHref, useLadder, SOURCES, ALL } from './limits-data.js';
+import { Ladder } from './limits-ladder.js';
+import { TopUp } from './limits-top-up.js';
+import { Loaded } from './shared.js';
+
+/** The time, a few times a second while the page is seen: bars move with it. */
+export function useClock(every = 250) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => { if (!document.hidden) setNow(Date.now()); }, every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}
+
+/** How full a limit is, as a kind of status and a word. */
+export function fullness(available, capacity) {
+  if (available < 0) return ['bad', 'in debt'];
+  if (available === 0) return ['bad', 'empty'];
+  return available / capacity < 0.2 ? ['warn', 'low'] : ['good', ''];
+}
+
+export function BucketBar({ limit, readAt, now }) {
+  const elapsed = Math.max(0, now - readAt);
+  const available = filled(limit, elapsed);
+  const [kind, word] = fullness(available, limit.capacity);
+  const fullIn = limit.full_in_ms - elapsed;
+  const part = Math.max(0, Math.min(1, available / limit.capacity));
+  return html`<div class="bucket">
+    <div class="bucket-line"><b>${limit.name}</b> <span class="muted">${readable(limit)}</span>
+      ${word && html`<${Status} kind=${kind}>${word}<//>`}<span class="grow"></span>
+      <span class="num">${number(available)}</span><span class="muted num"> of ${number(limit.capacity)}</span></div>
+    <div class=${`bucket-bar ${kind}`} role="meter" aria-label=${`${limit.name} available`} aria-valuemin="0" aria-valuemax=${limit.capacity}
+      aria-valuenow=${Math.max(0, available)} aria-valuetext=${`${number(available)} of ${number(limit.capacity)}`}><span style=${{ width: `${part * 100}%` }}></span></div>
+    <div class="bucket-line sub"><span title="Tokens taken since the bucket was made, less those returned">${number(limit.consumed)} used</span><span class="grow"></span>
+      <span>${fullIn > 0 ? `full in ${duration(Math.ceil(fullIn / 1000) * 1000)}` : 'full'}</span></div>
+  </div>`;
+}
+
+const reset = (ns, entity, resource) => act({
+  title: `Fill the bucket of ${entity} on ${resource}?`, button: 'Fill it', done: 'The bucket is full',
+  text: 'Every limit of the bucket gets its whole capacity at once. Tokens that were taken stay counted as usage. This cannot be undone.',
+  request: { method: 'POST', path: api`${ns}/entities/${entity}/buckets/${resource}/reset` }, command: weir('limiter', 'bucket', 'reset', entity, resource, '--namespace', ns),
+});
+
+function Source({ ns, entity, resource }) {
+  const { data, error } = useApi(`${api`${ns}/limits/resolve`}?${new URLSearchParams({ entity, resource })}`);
+  if (error) return html`<${Status} kind="bad">no limits apply now<//>`;
+  if (!data) return html`<span class="muted">…</span>`;
+  const level = { entity: { level: 'entity', entity, resource }, entity_default: { level: 'entity', entity, resource: ALL }, resource: { level: 'resource', resource }, system: { level: 'system' } }[data.limits_from];
+  const words = `limits from ${SOURCES[data.limits_from]}`;
+  return level ? html`<${Link} href=${editHref(ns, level)}>${words}<//>` : words;
+}
+
+function Levels({ ns, entity, resource }) {
+  const source = useLadder(ns, entity, resource);
+  return html`<${Loaded} source=${source}>${(levels) => html`<${Ladder} ns=${ns} levels=${levels} />`}<//>`;
+}
+
+function Bucket({ ns, bucket, readAt, now, reload }) {
+  const { entity, resource } = bucket;
+  const [open, setOpen] = useState(null);
+  const fill = async () => { if (await reset(ns, entity, resource) !== undefined) reload(); };
+  return html`<section class="bucket-card" aria-label=${`Bucket of ${resource}`}>
+    <header class="bucket-line"><h3><${Link} href=${resourceHref(ns, resource)}>${resource}<//></h3>
+      <span class="sub"><${Source} ns=${ns} entity=${entity} resource=${resource} /></span>
+      ${bucket.shards > 1 && html`<span class="tag" title="The bucket is spread over several items because of its load">${bucket.shards} shards</span>`}
+    </header>
+    ${bucket.limits.map((limit) => html`<${BucketBar} key=${limit.name} limit=${limit} readAt=${readAt} now=${now} />`)}
+    <footer class="actions">
+      <button type="button" class="small" onClick=${fill}>Reset…</button>
+      <button type="button" class="small" onClick=${() => setOpen('top-up')}>Top up…</button>
+      <button type="button" class="small" aria-expanded=${String(open === 'levels')} onClick=${() => setOpen(open === 'levels' ? null : 'levels')}>${open === 'levels' ? 'Hide levels' : 'Levels'}</button>
+    </footer>
+    ${open === 'levels' && html`<${Levels} ns=${ns} entity=${entity} resource=${resource} />`}
+    ${open === 'top-up' && html`<${TopUp} ns=${ns} bucket=${bucket} onClose=${() => setOpen(null)} onDone=${reload} />`}
+  </section>`;
+}
+
+/** Buckets are read every two seconds; between two readings they refill here as they do there. */
+export function Buckets({ ns, entity }) {
+  const source = useApi(api`${ns}/entities/${entity}/buckets`, { every: 2 });
+  const readAt = useMemo(() => Date.now(), [source.data]);
+  const now = useClock();
+  const command = weir('limiter', 'acquire', entity, 'gpt-4', '--take', 'rpm=1', '--namespace', ns);
+  return html`<${Card} title="Buckets" sub="Live: what is left to take now">
+    <${Loaded} source=${source}>${({ items }) => (items.length === 0
+      ? html`<${Empty} title="No bucket yet" text="A bucket exists from the first acquire of the entity on a resource until it has been full for some time." command=${command} />`
+      : html`<div class="buckets">${items.map((bucket) => html`<${Bucket} key=${bucket.resource} ns=${ns} bucket=${bucket} readAt=${readAt} now=${now} reload=${source.reload} />`)}</div>`)}<//>
+  <//>`;
+}

@@ -1,0 +1,119 @@
+// What the limits pages ask the API, and how their addresses are built.
+import { html, useState, useEffect, useMemo } from '../app/view.js';
+import { get, post } from '../app/api.js';
+import { useQuery } from '../app/router.js';
+import { createStore } from '../app/store.js';
+import { live } from '../app/live.js';
+import { readable } from './limits-rates.js';
+
+/** The resource of limits that an entity has on all resources. */
+export const ALL = '_default_';
+
+export const useNamespace = () => useQuery('ns', 'default');
+
+/** A path of the API in a namespace: api`${ns}/entities/${id}`. */
+export const api = (strings, ...parts) => `/v1/namespaces/${strings.reduce((all, text, i) => all + encodeURIComponent(String(parts[i - 1])) + text)}`;
+
+/** An address of these pages that stays in its namespace. */
+export function to(ns, rest = '', query = {}) {
+  const params = new URLSearchParams(Object.entries({ ns: ns === 'default' ? '' : ns, ...query }).filter(([, value]) => value));
+  return `/limits${rest}${params.size ? `?${params}` : ''}`;
+}
+export const entityHref = (ns, id) => to(ns, `/entities/${encodeURIComponent(id)}`);
+export const resourceHref = (ns, name) => to(ns, `/resources/${encodeURIComponent(name)}`);
+export const editHref = (ns, level) => to(ns, '/edit', level);
+
+/** Levels of limits, the nearest first: the first one that has limits applies as a whole. */
+export function levelsOf(entity, resource) {
+  return [
+    entity && resource !== ALL && { level: 'entity', entity, resource },
+    entity && { level: 'entity', entity, resource: ALL },
+    resource !== ALL && { level: 'resource', resource },
+    { level: 'system' },
+  ].filter(Boolean);
+}
+
+/** The name of a level for people. */
+export function levelName({ level, entity, resource }) {
+  if (level === 'system') return 'The system';
+  if (level === 'resource') return `Resource ${resource}`;
+  return resource === ALL ? `${entity}, all resources` : `${entity} on ${resource}`;
+}
+
+/** The same in the middle of a sentence. */
+export const levelPhrase = (level) => (level.level === 'entity' ? levelName(level) : levelName(level).replace(/^\w/, (letter) => letter.toLowerCase()));
+
+/** What the API calls the level that limits come from, for people. */
+export const SOURCES = {
+  entity: 'entity on this resource', entity_default: 'entity, all resources', resource: 'resource', system: 'system', caller: 'request', built_in: 'built in',
+};
+
+/** The path of a level's limits. */
+export function levelPath(ns, { level, entity, resource }) {
+  if (level === 'system') return api`${ns}/limits/system`;
+  return level === 'resource' ? api`${ns}/limits/resources/${resource}` : api`${ns}/limits/entities/${entity}/${resource}`;
+}
+
+/** The limits of each level, or null. The plan of removing them says it in one request; who may only read asks for each. */
+async function read(ns, levels, signal) {
+  try {
+    const plan = await post(api`${ns}/limits/plan`, { levels: levels.map((level) => ({ ...level, limits: null })) }, { signal });
+    return plan.changes.map((change) => change.before);
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    return Promise.all(levels.map((level) => get(levelPath(ns, level), { signal }).catch((missing) => {
+      if (missing.status === 404) return null;
+      throw missing;
+    })));
+  }
+}
+
+/** What the levels of an entity or a resource have now, the nearest first. */
+export function useLadder(ns, entity, resource) {
+  const [state, setState] = useState({ data: undefined, error: null });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    if (!resource) return undefined;
+    const abort = new AbortController();
+    const levels = levelsOf(entity, resource);
+    setState({ data: undefined, error: null });
+    read(ns, levels, abort.signal).then((now) => setState({ data: levels.map((level, i) => ({ ...level, now: now[i] })), error: null }))
+      .catch((error) => { if (!abort.signal.aborted) setState({ data: undefined, error }); });
+    return () => abort.abort();
+  }, [ns, entity, resource, round]);
+  return { ...state, reload: () => setRound((n) => n + 1) };
+}
+
+/** Limits as small labels. */
+export const Limits = ({ limits }) => (limits?.length
+  ? html`<span class="chips">${limits.map((limit) => html`<span class="chip" key=${limit.name}><b>${limit.name}</b> ${readable(limit)}</span>`)}</span>`
+  : html`<span class="muted">none</span>`);
+
+/** The last minutes of live rates, as they came. */
+export const rates = createStore([]);
+const KEPT = 120;
+const keep = ({ tick }) => {
+  const before = rates.get();
+  if (tick?.limiter && tick.at !== before.at(-1)?.at) rates.set([...before, tick].slice(-KEPT));
+};
+live.subscribe(keep);
+keep(live.get());
+
+const sum = (rows, field) => rows.reduce((total, row) => total + row[field], 0);
+/** Live rates as a chart needs them; a pause of the connection is a gap. */
+export function useHistory(ticks, ns, resource) {
+  return useMemo(() => {
+    const x = [];
+    const granted = [];
+    const refused = [];
+    for (const tick of ticks) {
+      const at = Date.parse(tick.at) / 1000;
+      if (x.length && at - x.at(-1) > 10) { x.push(x.at(-1) + 5); granted.push(null); refused.push(null); }
+      const rows = tick.limiter.filter((row) => row.namespace === ns && (!resource || row.resource === resource));
+      x.push(at);
+      granted.push(sum(rows, 'granted_per_sec'));
+      refused.push(sum(rows, 'refused_per_sec'));
+    }
+    return { x, granted, refused };
+  }, [ticks, ns, resource]);
+}

@@ -1,0 +1,126 @@
+// Edits the limits of a level: first what applies then, then the plan, then the change.
+import { html, useState, useEffect } from '../app/view.js';
+import { request, post } from '../app/api.js';
+import { useRoute, navigate, setQuery } from '../app/router.js';
+import { useApi } from '../app/data.js';
+import { toast } from '../app/toast.js';
+import { PageHead, Card, Field, Segmented, ErrorBox } from '../app/ui.js';
+import { Commands, weir } from '../app/command.js';
+import { parseRows, rate, sameLimits } from './limits-rates.js';
+import { api, to, entityHref, resourceHref, useLadder, levelPath, levelName, levelPhrase, ALL } from './limits-data.js';
+import { LimitRows, OnUnavailable } from './limits-rows.js';
+import { Ladder } from './limits-ladder.js';
+import { Plan } from './limits-plan.js';
+import { Loaded } from './shared.js';
+
+const words = ({ level, entity, resource }) => [
+  ...(level === 'system' ? ['--system'] : []),
+  ...(level === 'entity' ? ['--entity', entity] : []),
+  ...(level !== 'system' && resource !== ALL ? ['--resource', resource] : []),
+];
+
+/** The same change as a `weir` command. */
+export function commandOf(ns, level, after) {
+  if (!after) return weir('limiter', 'limits', 'delete', ...words(level), '--namespace', ns);
+  const limits = after.limits.flatMap((limit) => ['--limit', `${limit.name}=${rate(limit)}`]);
+  const decision = after.on_unavailable ? ['--on-unavailable', after.on_unavailable] : [];
+  return weir('limiter', 'limits', 'set', ...words(level), ...limits, ...decision, '--namespace', ns);
+}
+
+/** The level that the address names, or null while something is missing. */
+function levelOf(query) {
+  const level = query.get('level') ?? 'resource';
+  const [resource, entity] = [query.get('resource') ?? '', query.get('entity') ?? ''];
+  if (level === 'system') return { level };
+  if (level === 'resource') return resource ? { level, resource } : null;
+  return entity ? { level: 'entity', entity, resource: resource || ALL } : null;
+}
+
+function Target({ ns }) {
+  const { query } = useRoute();
+  const { data } = useApi(api`${ns}/resources`);
+  const level = query.get('level') ?? 'resource';
+  const set = (name) => (event) => setQuery({ [name]: event.target.value.trim() });
+  return html`<div class="stack"><${Segmented} label="Level" value=${level} onChange=${(value) => setQuery({ level: value })} options=${[['system', 'System'], ['resource', 'Resource'], ['entity', 'Entity']]} />
+    <datalist id="resource-names">${(data?.items ?? []).map((name) => html`<option value=${name} />`)}</datalist>
+    ${level !== 'system' && html`<div class="fields">
+      ${level === 'entity' && html`<${Field} id="entity" label="Entity"><input id="entity" value=${query.get('entity') ?? ''} placeholder="user-1" autocomplete="off" spellcheck="false" onChange=${set('entity')} /><//>`}
+      <${Field} id="resource" label=${level === 'entity' ? 'Resource; empty for all' : 'Resource'}>
+        <input id="resource" list="resource-names" value=${query.get('resource') === ALL ? '' : query.get('resource') ?? ''} placeholder="gpt-4" autocomplete="off" spellcheck="false" onChange=${set('resource')} /><//>
+    </div>`}</div>`;
+}
+
+/** Sets a level. What this form does not show of the system's stays as it is. */
+async function replace(ns, level, now, after) {
+  const path = levelPath(ns, level);
+  if (level.level !== 'system' || !now) return request('PUT', path, { body: after });
+  const { strict_version, auto_update } = await request('GET', path);
+  return request('PUT', path, { body: { ...after, strict_version, auto_update } });
+}
+
+const rowsOf = (now) => (now?.limits?.length ? now.limits.map((limit) => ({ name: limit.name, text: rate(limit) })) : [{ name: 'rpm', text: '' }]);
+
+/** The form for one level. It starts from what is set now, and from nothing when that is nothing. */
+function Form({ ns, level, levels, reload }) {
+  const own = levels.find((one) => one.level === level.level && one.resource === level.resource);
+  const [rows, setRows] = useState(() => rowsOf(own.now));
+  const [decision, setDecision] = useState(own.now?.on_unavailable ?? '');
+  const [plan, setPlan] = useState(null);
+  const [state, setState] = useState({ busy: false, error: null });
+  const { limits, errors } = parseRows(rows);
+  const after = limits && { limits, on_unavailable: decision || null };
+  const isSame = Boolean(own.now) && after && sameLimits(own.now.limits, limits) && (own.now.on_unavailable ?? '') === decision;
+  const draft = levels.map((one) => (one === own && after ? { ...one, now: after, was: own.now, isDraft: true } : one));
+  // A plan stands for one draft: whatever changes it makes a new plan necessary.
+  useEffect(() => { setPlan(null); }, [JSON.stringify(rows), decision]);
+  const show = async (next) => {
+    setState({ busy: true, error: null });
+    try {
+      const answer = await post(api`${ns}/limits/plan`, { levels: [{ ...level, limits: next?.limits ?? null, ...(next?.on_unavailable ? { on_unavailable: next.on_unavailable } : {}) }] });
+      setPlan({ change: answer.changes[0], after: next });
+      setState({ busy: false, error: null });
+    } catch (error) { setState({ busy: false, error }); }
+  };
+  const save = async () => {
+    setState({ busy: true, error: null });
+    try {
+      if (plan.after) await replace(ns, level, own.now, plan.after);
+      else await request('DELETE', levelPath(ns, level));
+      toast(`${levelName(level)}: the limits are ${plan.after ? 'set' : 'removed'}`);
+      navigate(backTo(ns, level));
+    } catch (error) { setState({ busy: false, error }); }
+  };
+  return html`<div class="columns wide-left">
+    <${Card} title=${`Limits of ${levelPhrase(level)}`} sub="They replace all limits that the level has now">
+      <form class="stack" onSubmit=${(event) => { event.preventDefault(); if (after && !isSame) show(after); }}>
+        <${LimitRows} rows=${rows} errors=${errors} onChange=${setRows} />
+        <${OnUnavailable} value=${decision} onChange=${setDecision} />
+        <div class="actions"><button type="submit" class=${plan ? '' : 'primary'} disabled=${!after || isSame || state.busy}>Show the plan</button>
+          ${own.now && html`<button type="button" disabled=${state.busy} onClick=${() => show(null)}>Plan to remove them</button>`}
+          ${isSame && html`<span class="muted">These are the limits now.</span>`}</div>
+      </form>
+      ${plan && html`<${Plan} ns=${ns} level=${level} plan=${plan} busy=${state.busy} onSave=${save} onCancel=${() => setPlan(null)}>
+        <${Commands} command=${commandOf(ns, level, plan.after)} request=${{ method: plan.after ? 'PUT' : 'DELETE', path: levelPath(ns, level), body: plan.after ?? undefined }} /><//>`}
+      ${state.error && html`<${ErrorBox} error=${state.error} retry=${reload} />`}
+    <//>
+    <${Card} title="What applies then" sub="The first level with limits applies as a whole"><${Ladder} ns=${ns} levels=${draft} edit=${false} /><//>
+  </div>`;
+}
+
+const backTo = (ns, level) => {
+  if (level.level === 'system') return to(ns);
+  return level.level === 'resource' ? resourceHref(ns, level.resource) : entityHref(ns, level.entity);
+};
+
+function Levels({ ns, level }) {
+  const source = useLadder(ns, level.entity, level.resource ?? ALL);
+  return html`<${Loaded} source=${source}>${(levels) => html`<${Form} ns=${ns} level=${level} levels=${levels} reload=${source.reload} />`}<//>`;
+}
+
+export function Editor({ ns }) {
+  const { query } = useRoute();
+  const level = levelOf(query);
+  return html`<${PageHead} title="Edit limits" sub=${`Namespace ${ns}. Nothing changes before you save.`} crumbs=${[['Limits', to(ns)], ...(level && level.level !== 'system' ? [[level.entity ?? level.resource, backTo(ns, level)]] : [])]} />
+    <${Card} title="Which limits"><${Target} ns=${ns} /><//>
+    ${level ? html`<${Levels} key=${JSON.stringify(level)} ns=${ns} level=${level} />` : html`<p class="muted">Name ${query.get('level') === 'entity' ? 'an entity' : 'a resource'} to set its limits.</p>`}`;
+}

@@ -1,0 +1,79 @@
+// The resources of a namespace: their limits, and what is granted and refused now.
+import { html, useMemo } from '../app/view.js';
+import { useStore } from '../app/store.js';
+import { useLive } from '../app/live.js';
+import { useApi } from '../app/data.js';
+import { Card, Stats, Stat, Num } from '../app/ui.js';
+import { Link } from '../app/router.js';
+import { DataTable } from '../app/table.js';
+import { Chart } from '../app/chart.js';
+import { weir } from '../app/command.js';
+import { share } from '../app/format.js';
+import { api, rates, useHistory, useLadder, resourceHref, editHref, Limits } from './limits-data.js';
+import { Loaded } from './shared.js';
+
+export const perSecond = (value) => (value === undefined || value === null ? '–' : value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 1 : 0 }));
+
+const lastMinutes = () => { const now = Date.now() / 1000; return [now - 180, now]; };
+
+/** Granted and refused requests a second over the last minutes. */
+export function RateChart({ ns, resource, height = 180 }) {
+  const ticks = useStore(rates);
+  const { x, granted, refused } = useHistory(ticks, ns, resource);
+  return html`<${Chart} label=${`Requests a second${resource ? ` of ${resource}` : ''}, live`} unit="requests / s" height=${height} x=${x} format=${perSecond}
+    empty="Waiting for the first reading" xRange=${lastMinutes} series=${[
+    { label: 'granted', values: granted, color: 'accent', kind: 'area' },
+    { label: 'refused', values: refused, color: 'bad', kind: 'area' },
+  ]} />`;
+}
+
+/** Limits of a resource in a list: one request for a row that is shown. */
+function RowLimits({ ns, name }) {
+  const { data, error } = useApi(api`${ns}/limits/resources/${name}`);
+  if (error) return html`<span class="muted">–</span>`;
+  return data ? html`<${Limits} limits=${data.limits} />` : html`<span class="muted">…</span>`;
+}
+
+/** Resources with limits, and those that are used without any of their own. */
+export function rowsOf(names, limiter) {
+  const live = new Map(limiter.map((row) => [row.resource, row]));
+  const all = new Set([...names, ...live.keys()]);
+  return [...all].sort().map((name) => ({
+    id: name, hasLimits: names.includes(name), granted: live.get(name)?.granted_per_sec ?? 0, refused: live.get(name)?.refused_per_sec ?? 0,
+  }));
+}
+
+const columns = (ns) => [
+  { key: 'resource', label: 'Resource', sort: (row) => row.id, render: (row) => row.id },
+  { key: 'limits', label: 'Limits', render: (row) => (row.hasLimits ? html`<${RowLimits} ns=${ns} name=${row.id} />` : html`<span class="muted">those of the system</span>`) },
+  { key: 'granted', label: 'Granted / s', align: 'right', sort: (row) => row.granted, render: (row) => html`<span class="num">${perSecond(row.granted)}</span>` },
+  { key: 'refused', label: 'Refused / s', align: 'right', sort: (row) => row.refused, render: (row) => html`<span class=${`num ${row.refused > 0 ? 'bad-text' : ''}`}>${perSecond(row.refused)}</span>` },
+  { key: 'share', label: 'Refused', align: 'right', sort: (row) => row.refused / (row.granted + row.refused || 1), render: (row) => html`<span class="num">${share(row.refused, row.granted + row.refused)}</span>` },
+];
+
+function SystemLimits({ ns }) {
+  const source = useLadder(ns, null, '_default_');
+  return html`<${Card} title="Limits of the system" sub="They apply where no entity and no resource has limits" actions=${html`<${Link} class="button" href=${editHref(ns, { level: 'system' })}>Edit<//>`}>
+    <${Loaded} source=${source} lines=${1}>${([system]) => html`<${Limits} limits=${system.now?.limits} />`}<//>
+  <//>`;
+}
+
+export function Resources({ ns }) {
+  const { tick } = useLive();
+  const names = useApi(api`${ns}/resources`);
+  const limiter = useMemo(() => (tick?.limiter ?? []).filter((row) => row.namespace === ns), [tick, ns]);
+  const rows = useMemo(() => names.data && rowsOf(names.data.items, limiter), [names.data, limiter]);
+  const granted = limiter.reduce((total, row) => total + row.granted_per_sec, 0);
+  const refused = limiter.reduce((total, row) => total + row.refused_per_sec, 0);
+  const table = useMemo(() => columns(ns), [ns]);
+  return html`<${Stats}>
+      <${Stat} label="Granted now" value=${perSecond(granted)} sub="requests a second" loading=${!tick} />
+      <${Stat} label="Refused now" value=${perSecond(refused)} sub=${`${share(refused, granted + refused)} of requests`} kind=${refused > 0 ? 'bad' : ''} loading=${!tick} />
+      <${Stat} label="Resources" value=${html`<${Num} value=${rows?.length} />`} sub=${`${names.data?.items.length ?? '–'} with limits of their own`} loading=${!rows} />
+    <//>
+    <${Card} title="Traffic" sub="Live, all resources of the namespace"><${RateChart} ns=${ns} /><//>
+    <${Card}><${DataTable} id="resources" label="resources" columns=${table} list=${{ ...names, items: rows }} sort="resource" href=${(row) => resourceHref(ns, row.id)}
+      actions=${html`<${Link} class="button" href=${editHref(ns, { level: 'resource' })}>Set limits of a resource<//>`}
+      empty=${{ title: 'No resource has limits yet', text: 'A resource is what is limited, for example a model. Set its limits, and every entity gets a bucket of its own.', command: weir('limiter', 'limits', 'set', '--namespace', ns, '--resource', 'gpt-4', '--limit', 'rpm=100/min') }} /><//>
+    <${SystemLimits} ns=${ns} />`;
+}

@@ -1,0 +1,44 @@
+// Limits: resources with live rates, entities, audit and namespaces. The address selects the view.
+import { html } from '../app/view.js';
+import { useRoute, segments } from '../app/router.js';
+import { useApi } from '../app/data.js';
+import { PageHead, Tabs, ErrorBox } from '../app/ui.js';
+import { useNamespace, to } from './limits-data.js';
+import { Choice } from './shared.js';
+import { Resources } from './limits-resources.js';
+import { Resource } from './limits-resource.js';
+import { Entities } from './limits-entities.js';
+import { Entity } from './limits-entity.js';
+import { Editor } from './limits-editor.js';
+import { Audit } from './limits-audit.js';
+import { Namespaces } from './limits-namespaces.js';
+
+function NamespaceChoice() {
+  const [ns, setNs] = useNamespace();
+  const { data } = useApi('/v1/namespaces?limit=100');
+  const names = (data?.items ?? []).filter((one) => one.state === 'active').map((one) => one.name).sort();
+  const all = names.includes(ns) ? names : [ns, ...names];
+  return html`<${Choice} label="Namespace" value=${ns} onChange=${setNs} options=${all.map((name) => [name, name])} />`;
+}
+
+const VIEWS = { '': Resources, entities: Entities, audit: Audit, namespaces: Namespaces };
+
+function Index({ view }) {
+  const [ns] = useNamespace();
+  const View = VIEWS[view];
+  const tabs = [[to(ns), 'Resources'], [to(ns, '/entities'), 'Entities'], [to(ns, '/audit'), 'Audit'], [to(ns, '/namespaces'), 'Namespaces']];
+  return html`<${PageHead} title="Limits" sub="What every user, key and project may use, and what it uses now" actions=${view !== 'namespaces' && html`<${NamespaceChoice} />`} />
+    <${Tabs} label="Views of limits" current=${to(ns, view && `/${view}`)} items=${tabs} />
+    <${View} key=${ns} ns=${ns} />`;
+}
+
+export default function LimitsPage() {
+  const { path } = useRoute();
+  const [ns] = useNamespace();
+  const [, view = '', name] = segments(path);
+  if (view === 'edit') return html`<${Editor} ns=${ns} />`;
+  if (view === 'entities' && name) return html`<${Entity} key=${`${ns}/${name}`} ns=${ns} id=${name} />`;
+  if (view === 'resources' && name) return html`<${Resource} key=${`${ns}/${name}`} ns=${ns} name=${name} />`;
+  if (!(view in VIEWS)) return html`<${ErrorBox} error=${{ message: `There is no page ${path}.` }} />`;
+  return html`<${Index} view=${view} />`;
+}

@@ -1,0 +1,98 @@
+// Is anything wrong, and what does today cost?
+import { html, useMemo } from '../app/view.js';
+import { Link, path } from '../app/router.js';
+import { useApi } from '../app/data.js';
+import { useLive } from '../app/live.js';
+import { DataTable } from '../app/table.js';
+import { Bar, Card, Empty, ErrorBox, Money, Num, PageHead, Skeleton, Stat, Stats, Status, Time } from '../app/ui.js';
+import { bytes, compact, duration, exactMoney, money, number, percent, share, today, weekday } from '../app/format.js';
+import { Attention } from './overview-attention.js';
+import { LiveTraffic, rate } from './overview-live.js';
+import { SpendByOrg } from './overview-spend.js';
+import { resourceHref } from './limits-data.js';
+import { Model, ModelBar, budgetStatus } from './budgets-shared.js';
+
+export default function Overview() {
+  const { data, error, reload, loading } = useApi('/v1/overview', { every: 15 });
+  if (error && !data) return html`<${PageHead} title="Overview" /><${ErrorBox} error=${error} retry=${reload} />`;
+  const { keeper, limiter } = data ?? {};
+  const isLoading = loading && !data;
+  return html`<${PageHead} title="Overview" sub=${data ? html`Today so far, as of <${Time} at=${data.at} />` : 'Today so far'} />
+    <${Figures} data=${data} isLoading=${isLoading} />
+    ${(isLoading || keeper) && html`<div class="columns wide-left">
+      <${Card} title="Budgets today" sub="The fullest first, by model" actions=${html`<${Link} href="/budgets">All budgets<//>`}>
+        <${Budgets} orgs=${keeper?.top} total=${keeper?.orgs} />
+      <//>
+      <div class="stack">
+        <${Attention} data=${data} />
+        <${Card} title="Models today" sub="All orgs together" class="grow"><${Models} models=${keeper?.models} /><//>
+      </div>
+    </div>`}
+    <div class="columns">
+      ${(isLoading || keeper) && html`<${SpendByOrg} orgs=${keeper?.top} total=${keeper?.orgs} />`}
+      ${(isLoading || limiter) && html`<${LiveTraffic} />`}
+    </div>
+    ${limiter && html`<${Resources} limiter=${limiter} />`}`;
+}
+
+function Figures({ data, isLoading }) {
+  const { keeper, limiter, jobs, store } = data ?? {};
+  const bad = (jobs?.failed.length ?? 0) + (jobs?.late.length ?? 0);
+  const asked = limiter && limiter.granted + limiter.refused;
+  
+  return html`<${Stats}>
+    ${(isLoading || keeper) && html`<${Stat} label="Spend today" href="/budgets" loading=${isLoading}
+      value=${html`<span title=${exactMoney(keeper?.spent_usd_micros)}>${money(keeper?.spent_usd_micros)}</span>`}
+      sub=${`of ${money(keeper?.quota_usd_micros)} · last ${weekday(today())} ${money(keeper?.spent_7_days_ago_usd_micros)} all day`}>
+      ${keeper && html`<${Bar} used=${keeper.spent_usd_micros} max=${keeper.quota_usd_micros} label="Spend of all quotas" />`}<//>`}
+    ${(isLoading || limiter) && html`<${Stat} label="Requests to the limiter" href="/limits" loading=${isLoading} value=${html`<span title=${number(asked)}>${compact(asked)}</span>`}
+      sub=${limiter && html`${share(limiter.refused, asked)} refused · since <${Time} at=${limiter.since} />`} />`}
+    ${(isLoading || keeper) && html`<${Stat} label="Budgets above 80 %" href="/budgets?state=tight" loading=${isLoading}
+      kind=${keeper?.above_80_pct ? 'warn' : ''} value=${number(keeper?.above_80_pct)}
+      sub=${keeper && `of ${number(keeper.orgs)}${keeper.is_complete ? '' : '+'} · ${number(keeper.exceeded)} spent in full`} />`}
+    ${jobs && html`<${Stat} label="Background jobs" href="/settings/jobs" kind=${bad ? 'warn' : ''} value=${bad ? `${bad} behind` : 'All current'}
+      sub=${`${number(jobs.total)} jobs · ${jobs.failed.length} failed · ${jobs.late.length} late`} />`}
+    ${store && html`<${Stat} label="Store" href="/settings" kind=${store.status === 'ready' ? '' : 'bad'} value=${store.status === 'ready' ? duration(store.latency_ms) : store.status.replaceAll('_', ' ')}
+      sub=${store.detail ?? (store.disk_free_bytes === undefined ? store.backend : `${store.backend} · ${bytes(store.disk_free_bytes)} free`)} />`}
+  <//>`;
+}
+
+const COLUMNS = [
+  { key: 'org', label: 'Org', render: (row) => html`<span class="clip" title=${row.org_name}>${row.org_name}</span>` },
+  { key: 'bar', label: 'Spend by model', render: (row) => html`<${ModelBar} org=${row} />` },
+  { key: 'spent', label: 'Spent', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.spent_usd_micros} />` },
+  { key: 'quota', label: 'Quota', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.quota_usd_micros} />` },
+  { key: 'used', label: 'Used', align: 'right', render: (row) => html`<${Status} ...${budgetStatus(row)}>${percent(row.used_pct)}<//>` },
+];
+const Budgets = ({ orgs, total }) => html`<${DataTable} id="top" label="budgets" search=${false} foot=${false} columns=${COLUMNS} items=${orgs}
+  skeletonRows=${8} rowKey=${(row) => row.org_id} href=${(row) => path`/budgets/${row.org_id}`}
+  empty=${total ? { title: 'No spend today yet', text: `${number(total)} budgets are untouched.` } : { title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
+
+function Models({ models }) {
+  if (!models) return html`<${Skeleton} width="80%" />`;
+  if (!models.length) return html`<${Empty} title="No spend today" />`;
+  return html`<ul class="rows">${[...models].sort((a, b) => b.spent_usd_micros - a.spent_usd_micros).map((one) => html`<li>
+    <div class="row-line"><${Model} label=${one.label} /><span class="muted"><${Money} micros=${one.spent_usd_micros} /> of <${Money} micros=${one.quota_usd_micros} /></span></div>
+    <${Bar} used=${one.spent_usd_micros} max=${one.quota_usd_micros} label=${`Quota of ${one.label}`} />
+  </li>`)}</ul>`;
+}
+
+const RESOURCES = [
+  { key: 'resource', label: 'Resource', render: (row) => row.resource },
+  { key: 'namespace', label: 'Namespace', render: (row) => row.namespace },
+  { key: 'now', label: 'Granted/s now', align: 'right', render: (row) => rate(row.now?.granted_per_sec) },
+  { key: 'refused-now', label: 'Refused/s now', align: 'right', render: (row) => rate(row.now?.refused_per_sec) },
+  { key: 'asked', label: 'Requests', align: 'right', render: (row) => html`<${Num} value=${row.granted + row.refused} />` },
+  { key: 'refused', label: 'Refused', align: 'right', render: (row) => html`<${Num} value=${row.refused} />` },
+  { key: 'share', label: 'Refused %', align: 'right', render: (row) => share(row.refused, row.granted + row.refused) },
+];
+function Resources({ limiter }) {
+  const { tick } = useLive();
+  const rows = useMemo(() => limiter.top.slice(0, 7).map((row) => ({
+    ...row, now: tick?.limiter.find((one) => one.namespace === row.namespace && one.resource === row.resource),
+  })), [limiter, tick]);
+  return html`<${Card} title="Busiest resources" sub=${html`Counted since <${Time} at=${limiter.since} />`} actions=${html`<${Link} href="/limits">All limits<//>`}>
+    <${DataTable} id="resources" label="resources" search=${false} foot=${false} columns=${RESOURCES} items=${rows}
+      rowKey=${(row) => `${row.namespace}/${row.resource}`} href=${(row) => resourceHref(row.namespace, row.resource)}
+      empty=${{ title: 'No requests yet', command: 'weir limiter acquire user-1 gpt-4 rpm=1' }} /><//>`;
+}

@@ -1,0 +1,23 @@
+// Words and addresses that the pages of practice share.
+import { html } from '../app/view.js';
+import { Status, Bar } from '../app/ui.js';
+import { number } from '../app/format.js';
+
+export const userHref = (id) => `/practice/users/${encodeURIComponent(id)}`;
+export const jobHref = (job) => `/practice/jobs/${job.type}/${encodeURIComponent(job.id)}`;
+export const problemPath = ({ platform, problem_id: id }) => `/v1/practice/problems/${encodeURIComponent(platform)}/${encodeURIComponent(id)}`;
+export const TYPES = [['script-generation', 'Script generation'], ['problem-extraction', 'Problem extraction']];
+
+/** A limit of a plan: -1 is any number. */
+export const limitText = (limit) => (limit < 0 ? 'unlimited' : number(limit));
+
+const JOBS = { PENDING: ['idle', 'pending'], PROCESSING: ['info', 'processing'], COMPLETED: ['good', 'completed'], FAILED: ['bad', 'failed'], CANCELLED: ['idle', 'cancelled'] };
+export const JobStatus = ({ status }) => html`<${Status} kind=${JOBS[status][0]}>${JOBS[status][1]}<//>`;
+export const isOpen = (job) => job.status === 'PENDING' || job.status === 'PROCESSING';
+
+/** What was used of a day's limit. */
+export function Against({ usage }) {
+  const { action, count, limit } = usage;
+  if (limit < 0) return html`<span class="bar-line"><span class="num">${number(count)}</span> <span class="sub">unlimited</span></span>`;
+  return html`<div class="against"><${Bar} used=${count} max=${limit} label=${`${action}s used of the day`} text=${`${number(count)} of ${number(limit)}`} /></div>`;
+}

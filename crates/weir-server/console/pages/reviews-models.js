@@ -1,0 +1,74 @@
+// The models side by side: a leaderboard, cost against consensus, and who agrees with whom.
+import { html, useMemo } from '../app/view.js';
+import { useApi } from '../app/data.js';
+import { useQuery } from '../app/router.js';
+import { Card, Empty, Stats, Stat, Num } from '../app/ui.js';
+import { DataTable } from '../app/table.js';
+import { Commands, weir } from '../app/command.js';
+import { number } from '../app/format.js';
+import { FIGURES, bestOf, intervalText, smallMoney, shareText } from './reviews-figures.js';
+import { Scatter } from './reviews-scatter.js';
+import { Matrix } from './reviews-matrix.js';
+import { ModelName } from './reviews-finding.js';
+import { ModelDetail } from './reviews-model.js';
+import { useDays, useRepo, comparePath, RECORD } from './reviews-data.js';
+import { Loaded } from './shared.js';
+
+export function RepoField({ id = 'repo' }) {
+  const [repo, setRepo, valid] = useRepo();
+  return html`<label class="choice" for=${id}><span>Repository</span>
+    <input id=${id} value=${repo} placeholder="all, or owner/repo" autocomplete="off" spellcheck="false" aria-invalid=${String(Boolean(repo) && !valid)} onChange=${(event) => setRepo(event.target.value.trim())} /></label>`;
+}
+
+/** A figure of a model; the best one of a column is marked by weight and a sign. */
+function Figure({ figure, model, best }) {
+  const value = figure.of(model);
+  const isBest = best !== null && value === best;
+  const title = figure.estimate ? intervalText(figure.estimate(model), figure.text) : undefined;
+  return html`<span class=${`num ${isBest ? 'best' : ''}`} title=${title}>${isBest && html`<span aria-label="best" title="best">★ </span>`}${figure.text(value)}</span>`;
+}
+
+function columnsOf(models) {
+  const figures = FIGURES.map((figure) => {
+    const best = bestOf(figure, models);
+    return { key: figure.key, label: figure.label, align: 'right', sort: figure.of, render: (model) => html`<${Figure} figure=${figure} model=${model} best=${best} />` };
+  });
+  return [{ key: 'model', label: 'Model', sort: (model) => model.model_id, render: (model) => html`<${ModelName} id=${model.model_id} />` }, ...figures];
+}
+
+function Totals({ models, days }) {
+  const sum = (of) => models.reduce((total, model) => total + of(model), 0);
+  const [found, agreed] = [sum((m) => m.findings.findings), sum((m) => m.findings.in_consensus)];
+  const [accepted, dismissed] = [sum((m) => m.findings.accepted), sum((m) => m.findings.dismissed)];
+  return html`<${Stats}>
+    <${Stat} label="Responses" value=${html`<${Num} value=${sum((m) => m.reviews)} />`} sub=${`of ${number(models.length)} models on ${number(days)} days`} />
+    <${Stat} label="Findings" value=${html`<${Num} value=${found} />`} sub=${`${shareText(found ? agreed / found : null)} in consensus`} href="/reviews/findings" />
+    <${Stat} label="Judged by people" value=${html`<${Num} value=${accepted + dismissed} />`} sub=${`${shareText(accepted + dismissed ? accepted / (accepted + dismissed) : null)} accepted`} />
+    <${Stat} label="Cost" value=${smallMoney(sum((m) => Number(m.cost_usd)))} sub="of all responses" />
+  <//>`;
+}
+
+function Comparison({ data }) {
+  const [, setModel] = useQuery('model');
+  const columns = useMemo(() => columnsOf(data.models), [data]);
+  if (!data.models.length) return html`<${Card}><${Empty} title="No reviews in this time" text="Record a review, or select a longer time. A job sums new reviews every few seconds." command=${RECORD} /><//>`;
+  return html`<${Totals} models=${data.models} days=${data.days} />
+    <${Card} title="Leaderboard" sub="★ marks the best of a column; intervals on hover">
+      <${DataTable} id="models" label="models" columns=${columns} items=${data.models} sort="-consensus" rowKey=${(model) => model.model_id} search=${false} onOpen=${(model) => setModel(model.model_id)} />
+      ${data.models_left_out > 0 && html`<p class="muted">${number(data.models_left_out)} more models with fewer reviews are not shown.</p>`}
+    <//>
+    <${ModelDetail} models=${data.models} />
+    <div class="columns">
+      <${Card} title="Cost against consensus" sub="What a review of each model costs, and how much of it others confirm"><${Scatter} models=${data.models} onPick=${setModel} /><//>
+      <${Card} title="Agreement" sub="How often two models find the same issues"><${Matrix} models=${data.models} pairs=${data.pairs} leftOut=${data.pairs_left_out} /><//>
+    </div>`;
+}
+
+export function Models() {
+  const days = useDays();
+  const [, , repo] = useRepo();
+  const source = useApi(comparePath(days, repo));
+  return html`<div class="table-bar flush"><${RepoField} /><span class="muted">${days.from} to ${days.to}, days of UTC</span></div>
+    <${Loaded} source=${source} lines=${4}>${(data) => html`<${Comparison} data=${data} />`}<//>
+    <${Commands} command=${weir('reviews', 'compare', '--from', days.from, '--to', days.to, ...(repo ? ['--repo', repo] : []))} request=${{ path: comparePath(days, repo) }} />`;
+}

@@ -1,0 +1,99 @@
+//! Server-sent events: what all streams have in common.
+//!
+//! A stream costs a slot, not one of the requests that the edge bounds. It ends when the server stops, and after
+//! [`STREAM_MAX`], so that a client's credentials are checked again; then the client reconnects.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::Stream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, sleep_until};
+use weir_framework::app::App;
+use weir_framework::{ApiError, Code, limits};
+
+/// Longest stream; then the client reconnects.
+pub(crate) const STREAM_MAX: Duration = Duration::from_secs(15 * 60);
+/// Time between comments on a stream without events, so that proxies do not close it.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// When a refused request may be sent again, in seconds.
+const RETRY_SECS: u64 = 1;
+const EVENT_STREAM: &str = "text/event-stream";
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Whether a client accepts server-sent events.
+pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    let mut kinds = lines.flat_map(|line| line.split(','));
+    kinds.any(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case(EVENT_STREAM)
+    })
+}
+
+/// The last event that the client has; an empty text stands for none, as in the specification of server-sent events.
+///
+/// # Errors
+/// It is not text.
+pub(crate) fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let text = value.to_str().map_err(|_| ApiError::invalid("Last-Event-ID", "is not text"))?;
+    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
+}
+
+/// The response with a stream of events.
+pub(crate) fn event_stream(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> Response {
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
+    let no_store = [(header::CACHE_CONTROL, "no-store")];
+    (no_store, Sse::new(events).keep_alive(keep_alive)).into_response()
+}
+
+/// Takes a slot until it is dropped.
+///
+/// # Errors
+/// All of them are taken: a 503.
+pub(crate) fn take_slot(
+    slots: &Arc<Semaphore>,
+    what: &str,
+) -> Result<OwnedSemaphorePermit, ApiError> {
+    let full = |_| {
+        let detail = format!("the server is at its limit of {what}; retry after {RETRY_SECS} s");
+        limits::retry_after(ApiError::new(Code::SERVICE_UNAVAILABLE, detail), RETRY_SECS)
+    };
+    Arc::clone(slots).try_acquire_owned().map_err(full)
+}
+
+/// Waits for `pause`; false when the stream has to end.
+pub(crate) async fn wait(app: &App, pause: Duration, until: Instant) -> bool {
+    tokio::select! {
+        () = sleep(pause) => true,
+        () = sleep_until(until) => false,
+        () = app.stopped() => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(lines: &[&str]) -> bool {
+        let lines = lines.iter().map(|line| (header::ACCEPT, line.parse().unwrap()));
+        wants_events(&lines.collect())
+    }
+
+    #[test]
+    fn a_client_asks_for_events_by_its_accept_header() {
+        assert!(accepts(&["text/event-stream"]));
+        assert!(accepts(&["application/json;q=0.5, Text/Event-Stream;q=1"]));
+        assert!(accepts(&["application/json", "text/event-stream"]));
+        for other in [&[][..], &["*/*"], &["application/json"], &["text/*"]] {
+            assert!(!accepts(other), "{other:?}");
+        }
+    }
+}

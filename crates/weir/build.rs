@@ -1,0 +1,15 @@
+//! Linker options that make the release binary smaller (`docs/adr/0042-size-of-the-binary.md`).
+
+/// The target whose default linker is the lld that comes with Rust. Others may not know the options.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let is = |name, value| std::env::var(name).is_ok_and(|found| found == value);
+    if is("PROFILE", "release") && is("TARGET", TARGET) {
+        // One copy of functions with the same code.
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+        // Addresses to relocate at the start, as a bitmap.
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}

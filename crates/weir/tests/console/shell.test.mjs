@@ -1,0 +1,124 @@
+// The frame: signing in and out, the palette, the theme, the keyboard, lost connections.
+import { after, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { KEY, URL_BASE, api, check, close, open, openPage, settled, shot, signIn, visit } from './browser.mjs';
+import { seedOrg } from './seed.mjs';
+
+after(close);
+
+test('the sign-in page refuses a wrong credential and accepts the admin key', async () => {
+  const page = await openPage();
+  await page.goto(URL_BASE);
+  await page.getByLabel('Admin key or token').waitFor();
+  await check(page, 'sign-in');
+  await shot(page, 'sign-in-light');
+  await page.getByLabel('Admin key or token').fill('wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('neither the admin key nor a token').waitFor();
+  page.faults.length = 0; // the browser reports the refused request itself
+  await signIn(page);
+  await settled(page);
+  const cookies = await page.context().cookies();
+  const session = cookies.find((one) => one.name.endsWith('weir_session'));
+  assert.ok(session.httpOnly && session.sameSite === 'Strict');
+  assert.ok(!session.value.includes(KEY), 'the admin key is not in the cookie');
+  await page.reload();
+  await settled(page);
+  await check(page, 'overview after a reload');
+});
+
+test('signing out ends the session on the server', async () => {
+  const page = await open();
+  const { value } = (await page.context().cookies()).find((one) => one.name.endsWith('weir_session'));
+  await page.getByRole('button', { name: 'ada' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByLabel('Admin key or token').waitFor();
+  const response = await fetch(`${URL_BASE}/v1/session`, { headers: { cookie: `weir_session=${value}` } });
+  assert.equal(response.status, 401);
+});
+
+test('signing out everywhere ends the other session too', async () => {
+  const [one, other] = [await openPage(), await openPage()];
+  await signIn(one, KEY, 'everywhere');
+  await signIn(other, KEY, 'everywhere');
+  await one.getByRole('button', { name: 'everywhere' }).click();
+  await one.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await one.getByLabel('Admin key or token').waitFor();
+  await other.goto(`${URL_BASE}/budgets`);
+  await other.getByLabel('Admin key or token').waitFor();
+});
+
+test('Ctrl-K finds pages and orgs, and / goes to the search box', async () => {
+  await seedOrg('shell-palette', { name: 'Palette Works' });
+  const page = await open();
+  await visit(page, '/budgets');
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate(() => document.activeElement.matches('[data-search]')), true);
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  await page.getByRole('combobox').fill('palette works');
+  await page.getByRole('option', { name: /Palette Works/ }).waitFor();
+  await check(page, 'palette');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/budgets/shell-palette');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('combobox').waitFor({ state: 'detached' });
+});
+
+test('arrows and Enter work in a list, and the skip link leads to the content', async () => {
+  await seedOrg('shell-keys-a');
+  await seedOrg('shell-keys-b');
+  const page = await open();
+  await visit(page, '/budgets?orgs.q=shell-keys&orgs.sort=name');
+  await page.locator('a[data-open]').first().focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/budgets/shell-keys-b');
+  await page.reload();
+  await settled(page);
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
+});
+
+test('the theme switch holds after a reload', async () => {
+  const page = await open();
+  await page.getByRole('button', { name: 'Use the dark theme' }).click();
+  const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), dark);
+  await page.getByRole('button', { name: 'Use the light theme' }).click();
+});
+
+test('a lost connection is shown and recovers', async () => {
+  const page = await open();
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.context().setOffline(true);
+  await page.route('**/v1/live', (route) => route.abort());
+  await page.reload().catch(() => {});
+  await page.context().setOffline(false);
+  await page.goto(`${URL_BASE}/settings`);
+  await page.getByText('connection lost').waitFor();
+  await page.unroute('**/v1/live');
+  await page.getByText('live', { exact: true }).waitFor({ timeout: 20_000 });
+});
+
+test('a token sees what its scopes reach, and script in a name is shown, not run', async () => {
+  const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
+  await seedOrg('shell-mine', { name: hostile });
+  await seedOrg('shell-other', { name: 'Not for this token' });
+  const { access_token: token } = await api('POST', '/v1/tokens', { name: 'shell-org', scope: 'org:shell-mine:read' });
+  const page = await openPage();
+  await signIn(page, token, 'grace');
+  await visit(page, '/budgets');
+  await page.getByText(hostile).first().waitFor();
+  assert.equal(await page.getByText('Not for this token').count(), 0);
+  await visit(page, '/budgets/shell-mine');
+  await page.getByRole('heading', { name: hostile }).waitFor();
+  await visit(page, '/settings/tokens');
+  await page.getByText('Only for administrators').waitFor();
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await check(page, 'as a token of an org');
+});

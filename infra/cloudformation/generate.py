@@ -1,0 +1,182 @@
+"""Writes weir.json, the CloudFormation template, from ../tables.json.
+
+    python3 generate.py           writes the template
+    python3 generate.py --check   fails if the template differs from what it would write
+"""
+
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TEMPLATE = HERE / "weir.json"
+
+# The slowest hundredth of an operation may take this long, in milliseconds.
+LATENCY_MAX_MS = {"GetItem": 50, "Query": 50, "PutItem": 100, "UpdateItem": 100, "TransactWriteItems": 100}
+
+SERVER_ACTIONS = [
+    "BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "DescribeTable", "DescribeTimeToLive",
+    "GetItem", "PutItem", "Query", "UpdateItem",
+]
+FEED_ACTIONS = ["DescribeStream", "GetRecords", "GetShardIterator"]
+
+PARAMETERS = {
+    "Prefix": {"Type": "String", "Default": "", "AllowedPattern": "[A-Za-z0-9_.-]*",
+               "Description": "Prefix of all table names: Weir's setting store.table_prefix."},
+    "KmsKeyArn": {"Type": "String", "Default": "",
+                  "Description": "Key that encrypts the tables. Without it DynamoDB uses the AWS managed key of the account."},
+    "AlarmTopicArn": {"Type": "String", "Default": "", "Description": "SNS topic that alarms notify."},
+    "DailyCostMaxUsd": {"Type": "Number", "Default": 10,
+                        "Description": "Cost of the requests to one table in a day, in USD, above which an alarm goes off."},
+    "UsdPerMillionWrites": {"Type": "Number", "Default": 0.625,
+                            "Description": "Price of a million write request units in the region, in USD."},
+    "UsdPerMillionReads": {"Type": "Number", "Default": 0.125,
+                           "Description": "Price of a million read request units in the region, in USD."},
+}
+
+CONDITIONS = {
+    "HasKey": {"Fn::Not": [{"Fn::Equals": [{"Ref": "KmsKeyArn"}, ""]}]},
+    "HasTopic": {"Fn::Not": [{"Fn::Equals": [{"Ref": "AlarmTopicArn"}, ""]}]},
+}
+
+
+def resource_id(name):
+    """The id of a table in the template: `weir-keeper-config` is WeirKeeperConfig."""
+    return "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
+
+
+def key_schema(keys):
+    schema = [{"AttributeName": keys["partition"], "KeyType": "HASH"}]
+    if "sort" in keys:
+        schema.append({"AttributeName": keys["sort"], "KeyType": "RANGE"})
+    return schema
+
+
+def table(spec):
+    properties = {
+        "TableName": {"Fn::Sub": "${Prefix}" + spec["name"]},
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in spec["attributes"].items()],
+        "KeySchema": key_schema(spec),
+        "DeletionProtectionEnabled": True,
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+        "SSESpecification": {
+            "SSEEnabled": True,
+            "SSEType": "KMS",
+            "KMSMasterKeyId": {"Fn::If": ["HasKey", {"Ref": "KmsKeyArn"}, {"Ref": "AWS::NoValue"}]},
+        },
+    }
+    if spec["indexes"]:
+        properties["GlobalSecondaryIndexes"] = [
+            {"IndexName": index["name"], "KeySchema": key_schema(index),
+             "Projection": {"ProjectionType": index["projection"].upper()}} for index in spec["indexes"]]
+    if "ttl" in spec:
+        properties["TimeToLiveSpecification"] = {"AttributeName": spec["ttl"], "Enabled": True}
+    if spec["feed"]:
+        properties["StreamSpecification"] = {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    return {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain",
+            "Properties": properties}
+
+
+def arn(spec, attribute="Arn"):
+    return {"Fn::GetAtt": [resource_id(spec["name"]), attribute]}
+
+
+def statement(sid, actions, resources):
+    return {"Sid": sid, "Effect": "Allow", "Action": [f"dynamodb:{action}" for action in actions], "Resource": resources}
+
+
+def policies(specs):
+    """What a running server does, and what commands do beside that."""
+    tables = [arn(spec) for spec in specs]
+    indexes = [{"Fn::Sub": "${" + resource_id(spec["name"]) + ".Arn}/index/*"} for spec in specs if spec["indexes"]]
+    server = [
+        statement("Items", SERVER_ACTIONS, tables + indexes),
+        statement("Feeds", FEED_ACTIONS, [arn(spec, "StreamArn") for spec in specs if spec["feed"]]),
+        {"Fn::If": ["HasKey",
+                    {"Sid": "Key", "Effect": "Allow", "Action": ["kms:Decrypt", "kms:DescribeKey"],
+                     "Resource": {"Ref": "KmsKeyArn"}},
+                    {"Ref": "AWS::NoValue"}]},
+    ]
+    operator = [statement("Scan", ["Scan"], tables), statement("List", ["ListTables"], "*")]
+    return {
+        name: {"Type": "AWS::IAM::ManagedPolicy", "Properties": {
+            "Description": description, "PolicyDocument": {"Version": "2012-10-17", "Statement": statements}}}
+        for name, description, statements in [
+            ("ServerPolicy", "What a running Weir server does with its tables.", server),
+            ("OperatorPolicy", "What the commands of Weir do beside what a server does.", operator),
+        ]
+    }
+
+
+def alarm(spec, name, description, threshold, metric):
+    return {resource_id(spec["name"]) + name: {"Type": "AWS::CloudWatch::Alarm", "Properties": {
+        "AlarmDescription": description,
+        "ComparisonOperator": "GreaterThanThreshold",
+        "EvaluationPeriods": 1,
+        "Threshold": threshold,
+        "TreatMissingData": "notBreaching",
+        "AlarmActions": {"Fn::If": ["HasTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]},
+        **metric,
+    }}}
+
+
+def dimensions(spec, **others):
+    named = {"TableName": {"Ref": resource_id(spec["name"])}, **others}
+    return [{"Name": name, "Value": value} for name, value in named.items()]
+
+
+def alarms(spec):
+    found = {}
+    for what in ("Read", "Write"):
+        found |= alarm(spec, f"Throttled{what}s", f"DynamoDB throttles {what.lower()}s: look for a hot partition key.", 100, {
+            "Namespace": "AWS/DynamoDB", "MetricName": f"{what}ThrottleEvents", "Dimensions": dimensions(spec),
+            "Statistic": "Sum", "Period": 300})
+    for operation, max_ms in LATENCY_MAX_MS.items():
+        found |= alarm(spec, f"{operation}Latency",
+                       f"The slowest hundredth of {operation} takes more than {max_ms} ms.", max_ms, {
+                           "Namespace": "AWS/DynamoDB", "MetricName": "SuccessfulRequestLatency",
+                           "Dimensions": dimensions(spec, Operation=operation), "ExtendedStatistic": "p99", "Period": 300,
+                           "EvaluationPeriods": 3})
+    consumed = [
+        {"Id": what, "ReturnData": False, "MetricStat": {
+            "Stat": "Sum", "Period": 86400, "Metric": {
+                "Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions(spec)}}}
+        for what, metric in [("writes", "ConsumedWriteCapacityUnits"), ("reads", "ConsumedReadCapacityUnits")]]
+    cost = {"Id": "cost", "Label": "USD in a day", "ReturnData": True, "Expression": {
+        "Fn::Sub": "(writes * ${UsdPerMillionWrites} + reads * ${UsdPerMillionReads}) / 1000000"}}
+    return found | alarm(spec, "Cost", "Requests to the table cost more than the limit in a day.",
+                         {"Ref": "DailyCostMaxUsd"}, {"Metrics": [cost, *consumed]})
+
+
+def template(specs):
+    resources = {resource_id(spec["name"]): table(spec) for spec in specs} | policies(specs)
+    for spec in specs:
+        resources |= alarms(spec)
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": "The tables of Weir, the policies that use them, and their alarms.",
+        "Parameters": PARAMETERS,
+        "Conditions": CONDITIONS,
+        "Resources": resources,
+        "Outputs": {
+            name: {"Description": description, "Value": {"Ref": policy}}
+            for name, description, policy in [
+                ("ServerPolicyArn", "Policy for the role of the servers.", "ServerPolicy"),
+                ("OperatorPolicyArn", "Policy for people and programs that run commands.", "OperatorPolicy"),
+            ]
+        },
+    }
+
+
+def main():
+    text = json.dumps(template(json.loads((HERE.parent / "tables.json").read_text())), indent=1) + "\n"
+    if sys.argv[1:] == ["--check"]:
+        if TEMPLATE.read_text() != text:
+            sys.exit("infra/cloudformation/weir.json is stale: run infra/cloudformation/generate.py")
+    else:
+        TEMPLATE.write_text(text)
+
+
+main()
