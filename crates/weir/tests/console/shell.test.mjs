@@ -62,9 +62,10 @@ test('Ctrl-K finds pages and orgs, and / goes to the search box', async () => {
   await page.keyboard.press('Enter');
   await page.waitForURL('**/budgets/shell-palette');
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor();
+  const palette = page.getByRole('dialog', { name: 'Go to' });
+  await palette.waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('combobox').waitFor({ state: 'detached' });
+  await palette.waitFor({ state: 'detached' });
 });
 
 test('arrows and Enter work in a list, and the skip link leads to the content', async () => {
