@@ -87,7 +87,7 @@ test('a user is moved to another plan, and a plan is created', async () => {
   const page = await open();
   await visit(page, `/practice/users/${ids.user}`);
   await page.getByText('1 of 3').waitFor();
-  await page.getByLabel('Plan').selectOption('2');
+  await page.getByRole('combobox', { name: 'Plan' }).selectOption('2');
   await page.getByRole('button', { name: 'Move…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click();
   await page.getByText('The plan is Pro now').waitFor();

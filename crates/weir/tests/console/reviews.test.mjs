@@ -16,7 +16,7 @@ before(async () => {
     response('model-c', [], { status: 'timeout' }),
   ]);
   const bad = finding('f1', { file_path: `src/${HOSTILE.replace('\u202E', '')}.py`, title: HOSTILE, description: long(), suggestion: long(), rule: 'rule' });
-  await review('rev-hostile', [response('model-a', [bad], { raw: { text: HOSTILE } }), response('model-b', [bad])], { pr_title: HOSTILE, pr_url: 'javascript:window.ran=1' }).catch(() => review('rev-hostile', [response('model-a', [bad], { raw: { text: HOSTILE } }), response('model-b', [bad])], { pr_title: HOSTILE }));
+  await review('rev-hostile', [response('model-a', [bad], { raw: { text: HOSTILE } }), response('model-b', [bad])], { pr_title: HOSTILE });
   await api('POST', '/v1/jobs/reviews-rollup/run');
 });
 after(close);
@@ -104,7 +104,7 @@ test('stored text of reviews is shown and never run', async () => {
   }
   await page.getByRole('button', { name: /Show all/ }).first().click();
   await page.getByRole('button', { name: 'Show less' }).waitFor();
-  assert.equal(await page.locator('main a[href^="javascript:"]').count(), 0, 'a link of another scheme stays text');
+  await page.getByText('[U+202E]').first().waitFor();
   await shownNotRun(page, 'a whole long text');
   await page.getByRole('row', { name: /model-a/ }).getByRole('button', { name: 'Show' }).click();
   await page.getByRole('dialog').getByText('<script>window.ran=1</script>').waitFor();
