@@ -1,5 +1,5 @@
 // What a change would do, before it is saved.
-import { html } from '../app/view.js';
+import { html, useEffect, useRef } from '../app/view.js';
 import { number } from '../app/format.js';
 import { Status } from '../app/ui.js';
 import { levelPhrase } from './limits-data.js';
@@ -28,7 +28,9 @@ function reach({ level }, { entities, is_complete: isComplete }) {
 
 export function Plan({ level, plan, busy, onSave, onCancel, children }) {
   const { change, after } = plan;
-  return html`<section class="plan stack" aria-label="Plan" aria-live="polite">
+  const box = useRef(null);
+  useEffect(() => box.current.scrollIntoView({ block: 'nearest' }), [plan]);
+  return html`<section ref=${box} class="plan stack" aria-label="Plan" aria-live="polite">
     <h3>Plan: ${after ? (change.before ? 'change' : 'set') : 'remove'} the limits of ${levelPhrase(level)}</h3>
     <ul class="plan-steps">${steps(change.before, after).map((step) => html`<li key=${step.name}><${Status} kind=${KINDS[step.kind]}>${step.kind}<//> <b>${step.name}</b> <code>${step.text}</code></li>`)}</ul>
     ${(change.before?.on_unavailable ?? null) !== (after?.on_unavailable ?? null) && html`<p>While the store is unreachable: ${change.before?.on_unavailable ?? 'as the next level says'} → ${after?.on_unavailable ?? 'as the next level says'}</p>`}
