@@ -24,7 +24,7 @@ function pointOf(model) {
 export function scaleOf(points, width, height) {
   const top = (Math.max(...points.map((p) => p.cost)) || 0.01) * 1.1;
   const floor = Math.max(0, Math.min(...points.map((p) => p.low ?? p.share)) - 0.05);
-  const ceiling = Math.min(1, Math.max(...points.map((p) => p.high ?? p.share)) + 0.05);
+  const ceiling = Math.max(...points.map((p) => p.high ?? p.share)) + 0.06;
   const most = Math.max(...points.map((p) => p.reviews));
   return {
     top, floor, ceiling,
@@ -70,7 +70,7 @@ const says = (p) => `${p.id}: ${smallMoney(p.cost)} a review, ${shareText(p.shar
 function Axes({ scale, width, height }) {
   return html`${ticks(0, scale.top).map((cost) => html`<g class="tick" key=${`x${cost}`}>
       <line x1=${scale.x(cost)} x2=${scale.x(cost)} y1=${PAD.top} y2=${height - PAD.bottom} /><text x=${scale.x(cost)} y=${height - PAD.bottom + 16} text-anchor="middle">${`$${cost}`}</text></g>`)}
-    ${ticks(scale.floor, scale.ceiling).map((share) => html`<g class="tick" key=${`y${share}`}>
+    ${ticks(scale.floor, Math.min(1, scale.ceiling)).map((share) => html`<g class="tick" key=${`y${share}`}>
       <line x1=${PAD.left} x2=${width - PAD.right} y1=${scale.y(share)} y2=${scale.y(share)} /><text x=${PAD.left - 8} y=${scale.y(share) + 4} text-anchor="end">${Math.round(share * 100)} %</text></g>`)}
     <text x=${width - PAD.right} y=${height - 6} text-anchor="end">cost of a review →</text><text x="0" y="10">↑ findings in consensus</text>`;
 }
