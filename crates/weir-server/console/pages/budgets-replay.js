@@ -54,7 +54,7 @@ function Run({ run, result, config }) {
       x: times.map((at) => at / 1000),
       series: [
         { label: 'would have been', kind: 'line', color: 'accent', values: held(simulated) },
-        ...(run.app_id ? [] : [{ label: 'as recorded', kind: 'line', color: 'text-2', values: held(recorded) }]),
+        ...(run.app_id ? [] : [{ label: 'as recorded', kind: 'line', color: 'text-1', values: held(recorded) }]),
         { label: 'quota', kind: 'step', color: 'text-2', dash: true, values: times.map(() => quota) },
       ],
       marks: run.events.filter((event) => event.event === 'FALLBACK' || event.event === 'ALL_EXCEEDED').map((event) => ({ at: Date.parse(event.at) / 1000, label: eventText(event, zone) })),
