@@ -19,6 +19,7 @@ use utoipa::openapi::{
 
 use crate::problem::{self, Problem};
 use crate::required_scope::RequiredScope;
+use crate::session_cookie;
 
 const TEXT: &str = "\
 Usage control plane for AI applications: limits, budgets, metering and their records.\n\n\
@@ -79,6 +80,9 @@ pub(crate) fn frame() -> OpenApi {
     components.add_security_scheme("admin_key", SecurityScheme::ApiKey(key));
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT");
     components.add_security_scheme("token", SecurityScheme::Http(bearer.build()));
+    // The console's; a request that changes something also needs the header X-CSRF-Token.
+    let cookie = ApiKey::Cookie(ApiKeyValue::new(session_cookie::PLAIN));
+    components.add_security_scheme("session", SecurityScheme::ApiKey(cookie));
     let name = <Problem as utoipa::ToSchema>::name();
     let schema = <Problem as utoipa::PartialSchema>::schema();
     components.schemas.insert(name.into_owned(), schema);
@@ -131,7 +135,7 @@ pub(crate) fn describe(
     operation.extensions.get_or_insert_default().merge(extensions.build());
     let schemes: &[&str] = match required_scope {
         RequiredScope::Public(_) => &[],
-        _ => &["admin_key", "token"],
+        _ => &["admin_key", "token", "session"],
     };
     let either = schemes.iter().map(|name| SecurityRequirement::new(*name, Vec::<String>::new()));
     operation.security = Some(either.collect());

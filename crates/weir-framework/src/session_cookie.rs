@@ -14,7 +14,8 @@ use crate::edge::RequestContext;
 use crate::networks::Networks;
 use crate::{ApiError, Code};
 
-const PLAIN: &str = "weir_session";
+/// Its name without TLS.
+pub(crate) const PLAIN: &str = "weir_session";
 const SECURE: &str = "__Host-weir_session";
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 /// Longest header with cookies that is searched, in bytes; a session needs an eighth of it.

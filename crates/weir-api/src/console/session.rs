@@ -42,6 +42,9 @@ pub struct Session {
     pub csrf_token: String,
     /// Version of the server.
     pub version: String,
+    /// Present if the data is a demo.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub demo: bool,
 }
 
 /// Which sessions to end.

@@ -59,6 +59,9 @@ pub struct Token {
     /// Time of revocation.
     #[schema(format = DateTime)]
     pub revoked_at: Option<String>,
+    /// Whether it is a session of the console, which works in a browser's cookie only.
+    #[serde(default)]
+    pub session: bool,
 }
 
 /// The caller's identity.

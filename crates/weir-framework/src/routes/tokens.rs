@@ -104,6 +104,7 @@ pub(crate) async fn whoami(Caller(caller): Caller) -> Json<Whoami> {
 fn token(token: IssuedToken) -> Token {
     let time = |secs: u64| rfc3339(secs.saturating_mul(1000));
     Token {
+        session: token.session_of.is_some(),
         id: token.jti,
         name: token.name,
         scope: token.scope,

@@ -68,8 +68,8 @@ export function options({ x, width, height, series, unit, format, zone = HERE, m
     width, height,
     tzDate: (at) => window.uPlot.tzDate(new Date(at * 1000), zone),
     legend: { show: false },
-    padding: [8, 8, 0, 0],
-    cursor: { y: false, drag: { x: Boolean(onZoom), y: false, setScale: false }, points: { size: 6 },
+    padding: [8, 20, 0, 0],
+    cursor: { y: false, drag: { x: Boolean(onZoom), y: false, setScale: false }, points: hasBars ? { show: false } : { size: 6 },
       bind: onPick && { click: (plot) => () => { if (plot.cursor.idx !== null && plot.select.width === 0) onPick(plot.cursor.idx); return null; } } },
     scales: {
       x: {
@@ -86,7 +86,7 @@ export function options({ x, width, height, series, unit, format, zone = HERE, m
       y: { range: (plot, min, max) => [Math.min(0, min ?? 0), Math.max(yMax ?? 0, (max || 1) * 1.05)] },
     },
     axes: [
-      { stroke: text, font, grid: { show: false }, ticks: { stroke: color('line-1'), size: 4 }, space: 64, size: 28, gap: 4,
+      { stroke: text, font, grid: { show: false }, ticks: { stroke: color('line-1'), size: 4 }, space: 52, size: 28, gap: 4,
         ...(isDays && { incrs: [1, 2, 7, 14, 28, 91].map((n) => n * 86400) }), values: (plot, at) => ticks(at, zone) },
       { stroke: text, font, grid, ticks: { show: false }, gap: 8, label: unit, labelFont: font, labelSize: unit ? 18 : 0, labelGap: 2,
         size: (plot, values) => (values ? Math.ceil(Math.max(...values.map((value) => value.length)) * 6.8) + 16 : 48),

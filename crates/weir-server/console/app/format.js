@@ -27,6 +27,7 @@ export const share = (part, total, digits = 1) => percent(total ? (part / total)
 
 export function duration(ms) {
   if (isMissing(ms)) return MISSING;
+  if (ms > 0 && ms < 0.1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 1000) return `${whole.format(Math.round(ms * 10) / 10)} ms`;
   const secs = ms / 1000;
   if (secs < 60) return `${secs.toLocaleString(LOCALE, { maximumFractionDigits: 1 })} s`;

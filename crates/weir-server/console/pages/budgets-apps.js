@@ -23,7 +23,7 @@ export function AppsTab({ scope: { org, config } }) {
     { key: 'id', label: 'Id', phone: false, render: (row) => html`<code>${row.id}</code>` },
     { key: 'quotas', label: 'Quotas', render: (row) => (row.inherited_fields.includes('quotas') ? html`<span class="muted">of the org</span>` : 'its own') },
     { key: 'chain', label: 'Chain', phone: false, render: (row) => row.model_ordering.join(' → ') },
-    { key: 'spent', label: 'Spent and requests today', align: 'right', render: (row) => html`<${Today} org=${org} app=${row.id} zone=${config.timezone} of=${(day) => html`<${Money} micros=${day.total_cost_usd_micros} /> · <${Num} value=${day.totals.requests} />`} />` },
+    { key: 'spent', label: 'Spent today · requests', align: 'right', render: (row) => html`<${Today} org=${org} app=${row.id} zone=${config.timezone} of=${(day) => html`<${Money} micros=${day.total_cost_usd_micros} /> · <${Num} value=${day.totals.requests} />`} />` },
     { key: 'updated', label: 'Changed', sort: (row) => row.updated_at, render: (row) => html`<${Time} at=${row.updated_at} zone=${config.timezone} />` },
   ], [org, config]);
   return html`<${Card} title="Apps" sub=${config.quota_scope === 'APP' ? 'Each app has the quotas by itself' : 'All apps share the quotas of the org'}>

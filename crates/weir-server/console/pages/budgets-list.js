@@ -16,7 +16,7 @@ const COLUMNS = [
   { key: 'quota', label: 'Quota', align: 'right', phone: false, sort: (row) => row.quota_usd_micros, render: (row) => html`<${Money} micros=${row.quota_usd_micros} />` },
   { key: 'used', label: 'Used', align: 'right', sort: (row) => row.used_pct, render: (row) => html`<${Bar} used=${row.spent_usd_micros} max=${row.quota_usd_micros} label=${`Quota of ${row.org_name}`} />` },
   { key: 'model', label: 'Current model', sort: (row) => row.current_model, render: (row) => (row.current_model ? html`<${Model} label=${row.current_model} />` : html`<span class="muted">none left</span>`) },
-  { key: 'exhausted', label: 'Runs out', sort: (row) => row.projected_exhaustion_at, render: (row) => html`<${Time} at=${row.projected_exhaustion_at} zone=${row.timezone} missing="not today" />` },
+  { key: 'exhausted', label: 'Runs out', sort: (row) => row.projected_exhaustion_at, render: (row) => html`<${Time} at=${row.projected_exhaustion_at} zone=${row.timezone} missing=${row.status === 'EXCEEDED' ? 'already' : 'not today'} />` },
   { key: 'trend', label: '14 days', phone: false, render: (row) => html`<${Sparkline} values=${row.last_14_days} label=${`14 days to today: ${row.last_14_days.map(money).join(', ')}`} />` },
 ];
 const STATES = [['', 'All'], ['tight', 'Above 80 %'], ['exceeded', 'Exceeded']];

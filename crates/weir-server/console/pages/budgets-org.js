@@ -51,8 +51,8 @@ function Figures({ day, budget, config, isOrg }) {
       ${day && html`<${Bar} used=${day.total_cost_usd_micros} max=${day.total_quota_usd_micros} label="Spend of the quota" />`}<//>
     <${Stat} label="Current model" loading=${isLoading} value=${isSpent ? html`<${Status} kind="bad">none left<//>` : current ? html`<${Model} label=${current} />` : '–'}
       sub=${day?.sticky_fallback_active ? html`fell back <${Time} at=${day.sticky?.activated_at} zone=${config?.timezone} />` : 'first of the chain with quota left'} />
-    ${isOrg && html`<${Stat} label="Runs out" loading=${isLoading || !budget} value=${budget?.projected_exhaustion_at ? clock(budget.projected_exhaustion_at, config?.timezone) : 'Not today'}
-      kind=${budget?.projected_exhaustion_at ? 'warn' : ''} sub=${budget?.projected_exhaustion_at ? html`<${Time} at=${budget.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : 'at today\'s pace'} />`}
+    ${isOrg && html`<${Stat} label="Runs out" loading=${isLoading || !budget} value=${isSpent ? 'Already' : budget?.projected_exhaustion_at ? clock(budget.projected_exhaustion_at, config?.timezone) : 'Not today'}
+      kind=${isSpent ? 'bad' : budget?.projected_exhaustion_at ? 'warn' : ''} sub=${isSpent ? 'every quota is spent' : budget?.projected_exhaustion_at ? html`<${Time} at=${budget.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : 'at today\'s pace'} />`}
     <${Stat} label="Requests today" loading=${isLoading} value=${number(day?.totals.requests)}
       sub=${day?.totals.requests ? `${money(Math.round(day.total_cost_usd_micros / day.totals.requests))} each on average` : 'none yet'} />
     <${Stat} label="Quota used" loading=${isLoading} kind=${used >= 100 ? 'bad' : used >= 80 ? 'warn' : ''} value=${percent(used)} sub=${html`totals as of <${Time} at=${day?.updated_at} missing="no spend yet" />`} />

@@ -5,14 +5,14 @@ import { DataTable } from '../app/table.js';
 import { useApi } from '../app/data.js';
 import { Card, ErrorBox, Money, Num } from '../app/ui.js';
 import { axisMoney, clock, dayName, money, number, percent } from '../app/format.js';
-import { Model, hourSeries } from './budgets-shared.js';
+import { Model, hourSeries, hourTimes } from './budgets-shared.js';
 
 /** Before a replay: the day as it was, so that a person sees which day they chose. */
 export function Recorded({ scope: { api, config }, date }) {
   const { data, error, reload } = useApi(date && `${api}/aggregates/${encodeURIComponent(date)}/hours`);
   const { x, series } = useMemo(() => {
     if (!data) return { series: [] };
-    return { x: data.labels.length ? data.hours.map((hour) => Date.parse(hour.start) / 1000) : [], series: hourSeries(data, config, 'sum') };
+    return { x: hourTimes(data), series: hourSeries(data, config, 'sum') };
   }, [data, config]);
   return html`<${Card} title=${`${date ? dayName(`${date}T00:00:00Z`, 'UTC') : 'The day'} as recorded`} sub="Change a quota or the order and replay the day to see what would have happened">
     ${error ? html`<${ErrorBox} error=${error} retry=${reload} />` : html`<${Chart} label="Running total of the day as recorded" x=${x} series=${series} format=${axisMoney} exact=${money} unit="since midnight"
@@ -54,7 +54,7 @@ function Run({ run, result, config }) {
       x: times.map((at) => at / 1000),
       series: [
         { label: 'would have been', kind: 'line', color: 'accent', values: held(simulated) },
-        ...(run.app_id ? [] : [{ label: 'as recorded', kind: 'line', color: 'text-2', values: held(recorded) }]),
+        ...(run.app_id ? [] : [{ label: 'as recorded', kind: 'line', color: 'text-1', values: held(recorded) }]),
         { label: 'quota', kind: 'step', color: 'text-2', dash: true, values: times.map(() => quota) },
       ],
       marks: run.events.filter((event) => event.event === 'FALLBACK' || event.event === 'ALL_EXCEEDED').map((event) => ({ at: Date.parse(event.at) / 1000, label: eventText(event, zone) })),

@@ -28,7 +28,8 @@ export const Model = ({ label }) => html`<span class="model"><span class="swatch
 
 /** Spend of a day's hours by model: of each hour, or (`sum`) the running total with the quotas. */
 export function hourSeries(data, config, mode) {
-  const labels = data.labels.length ? data.labels : config.model_ordering;
+  const left = data.labels.filter((label) => !config.model_ordering.includes(label));
+  const labels = [...config.model_ordering, ...left];
   const isSum = mode === 'sum';
   const series = labels.map((label) => {
     let sum = 0;
@@ -45,3 +46,6 @@ export function hourSeries(data, config, mode) {
     line('quota', config.model_ordering.reduce((sum, label) => sum + quota(label), 0), { whole: true }),
     ...labels.map((label) => line(`quota of ${label}`, quota(label), { only: label }))];
 }
+
+/** Starts of the hours in seconds; none when nothing was spent, so that the chart says so. */
+export const hourTimes = (data) => (data.hours.some((hour) => hour.spent_usd_micros > 0) ? data.hours.map((hour) => Date.parse(hour.start) / 1000) : []);

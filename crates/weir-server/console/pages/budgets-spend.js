@@ -10,7 +10,7 @@ import { Card, ErrorBox, Segmented } from '../app/ui.js';
 import { axisMoney, clock, dayName, money, today, wallSeconds } from '../app/format.js';
 import { ModelsToday } from './budgets-models.js';
 import { StickyCard } from './budgets-sticky.js';
-import { hourSeries } from './budgets-shared.js';
+import { hourSeries, hourTimes } from './budgets-shared.js';
 
 export const SpendTab = ({ scope }) => html`
   <${Days} scope=${scope} />
@@ -77,7 +77,7 @@ function Hours({ scope }) {
   const { data, error, reload } = useApi(`${api}/aggregates/${encodeURIComponent(day)}/hours`, { every: day === thisDay ? 60 : undefined });
   const { x, series } = useMemo(() => {
     if (!data) return { series: [] };
-    return { x: data.labels.length ? data.hours.map((hour) => Date.parse(hour.start) / 1000) : [], series: hourSeries(data, config, mode) };
+    return { x: hourTimes(data), series: hourSeries(data, config, mode) };
   }, [data, config, mode]);
   const sticky = day === thisDay ? now.data?.sticky : null;
   const marks = useMemo(() => (sticky ? [{ at: Date.parse(sticky.activated_at) / 1000 - 1800, label: `${clock(sticky.activated_at, config.timezone)} to ${sticky.active_model_label}` }] : []), [sticky, config]);

@@ -7,10 +7,8 @@ import { toast } from '../app/toast.js';
 import { PageHead, Card, Field, Segmented, ErrorBox } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { parseRows, rate, sameLimits } from './limits-rates.js';
-import { api, to, entityHref, resourceHref, useLadder, levelPath, levelName, levelPhrase, ALL } from './limits-data.js';
-import { LimitRows, OnUnavailable } from './limits-rows.js';
-import { Ladder } from './limits-ladder.js';
-import { Plan } from './limits-plan.js';
+import { api, to, entityHref, resourceHref, useLadder, levelPath, levelName, levelPhrase, ALL, Ladder } from './limits-data.js';
+import { LimitRows, OnUnavailable, Plan } from './limits-plan.js';
 import { Loaded } from './shared.js';
 
 const words = ({ level, entity, resource }) => [

@@ -9,7 +9,7 @@ const KEEP_SECS = 300;
 const GAP_SECS = 8;
 const history = createStore([]);
 
-live.subscribe(({ tick }) => {
+function keep({ tick }) {
   const at = tick && Date.parse(tick.at) / 1000;
   const all = history.get();
   const last = all.at(-1);
@@ -19,7 +19,9 @@ live.subscribe(({ tick }) => {
   // A lost connection is a gap in the chart, not a line across it.
   const gap = last && at - last.at > GAP_SECS ? [{ at: last.at + 1, granted: null, refused: null }] : [];
   history.set([...all, ...gap, point].filter((one) => one.at > at - KEEP_SECS));
-});
+}
+keep(live.get());
+live.subscribe(keep);
 
 const lastMinutes = () => [Date.now() / 1000 - KEEP_SECS, Date.now() / 1000];
 export const rate = (value) => (value ?? 0).toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 1 : 0 });
@@ -34,7 +36,7 @@ export function LiveTraffic() {
     ],
   }), [points]);
   const last = points.at(-1);
-  return html`<${Card} title="Limiter, live" sub=${last?.granted !== null && last ? `${rate(last.granted)} granted and ${rate(last.refused)} refused per second now` : 'Waiting for the first values'}>
+  return html`<${Card} class="grow" title="Limiter, live" sub=${last?.granted !== null && last ? `${rate(last.granted)} granted and ${rate(last.refused)} refused per second now` : 'Waiting for the first values'}>
     <${Chart} label="Requests per second, live" x=${x} series=${series} format=${rate} unit="requests/s" height=${220} xRange=${lastMinutes}
       xFormat=${(at) => new Date(at * 1000).toLocaleTimeString('en-GB')} empty="Waiting for the first values" />
   <//>`;

@@ -20,18 +20,19 @@ export default function Overview() {
   return html`<${PageHead} title="Overview" sub=${data ? html`Today so far, as of <${Time} at=${data.at} />` : 'Today so far'} />
     <${Figures} data=${data} isLoading=${isLoading} />
     ${(isLoading || keeper) && html`<div class="columns wide-left">
-      <${Card} title="Budgets today" sub="The fullest first, by model" actions=${html`<${Link} href="/budgets">All budgets<//>`}>
-        <${Budgets} orgs=${keeper?.top} total=${keeper?.orgs} />
-      <//>
+      <div class="stack">
+        <${Card} title="Budgets today" sub="The fullest first, by model" actions=${html`<${Link} href="/budgets">All budgets<//>`}>
+          <${Budgets} orgs=${keeper?.top} total=${keeper?.orgs} />
+        <//>
+        <${SpendByOrg} orgs=${keeper?.top} total=${keeper?.orgs} />
+      </div>
       <div class="stack">
         <${Attention} data=${data} />
-        <${Card} title="Models today" sub="All orgs together" class="grow"><${Models} models=${keeper?.models} /><//>
+        <${Card} title="Models today" sub="All orgs together"><${Models} models=${keeper?.models} /><//>
+        ${(isLoading || limiter) && html`<${LiveTraffic} />`}
       </div>
     </div>`}
-    <div class="columns">
-      ${(isLoading || keeper) && html`<${SpendByOrg} orgs=${keeper?.top} total=${keeper?.orgs} />`}
-      ${(isLoading || limiter) && html`<${LiveTraffic} />`}
-    </div>
+    ${!isLoading && !keeper && html`<${Attention} data=${data} />${limiter && html`<${LiveTraffic} />`}`}
     ${limiter && html`<${Resources} limiter=${limiter} />`}`;
 }
 
@@ -46,7 +47,7 @@ function Figures({ data, isLoading }) {
       sub=${`of ${money(keeper?.quota_usd_micros)} · last ${weekday(today())} ${money(keeper?.spent_7_days_ago_usd_micros)} all day`}>
       ${keeper && html`<${Bar} used=${keeper.spent_usd_micros} max=${keeper.quota_usd_micros} label="Spend of all quotas" />`}<//>`}
     ${(isLoading || limiter) && html`<${Stat} label="Requests to the limiter" href="/limits" loading=${isLoading} value=${html`<span title=${number(asked)}>${compact(asked)}</span>`}
-      sub=${limiter && html`${share(limiter.refused, asked)} refused · since <${Time} at=${limiter.since} />`} />`}
+      sub=${limiter && html`${asked ? share(limiter.refused, asked) : 'none'} refused · since <${Time} at=${limiter.since} />`} />`}
     ${(isLoading || keeper) && html`<${Stat} label="Budgets above 80 %" href="/budgets?state=tight" loading=${isLoading}
       kind=${keeper?.above_80_pct ? 'warn' : ''} value=${number(keeper?.above_80_pct)}
       sub=${keeper && `of ${number(keeper.orgs)}${keeper.is_complete ? '' : '+'} · ${number(keeper.exceeded)} spent in full`} />`}

@@ -1,7 +1,9 @@
-// Words and addresses that the pages of practice share.
+// Words and addresses that the pages of practice share, and what a person can do with a job.
 import { html } from '../app/view.js';
 import { Status, Bar } from '../app/ui.js';
 import { number } from '../app/format.js';
+import { act } from '../app/dialog.js';
+import { weir } from '../app/command.js';
 
 export const userHref = (id) => `/practice/users/${encodeURIComponent(id)}`;
 export const jobHref = (job) => `/practice/jobs/${job.type}/${encodeURIComponent(job.id)}`;
@@ -21,3 +23,16 @@ export function Against({ usage }) {
   if (limit < 0) return html`<span class="bar-line"><span class="num">${number(count)}</span> <span class="sub">unlimited</span></span>`;
   return html`<div class="against"><${Bar} used=${count} max=${limit} label=${`${action}s used of the day`} text=${`${number(count)} of ${number(limit)}`} /></div>`;
 }
+
+const ask = (job, verb, rest) => act({
+  ...rest, request: { method: 'POST', path: `/v1/practice/jobs/${job.type}/${encodeURIComponent(job.id)}/${verb}` }, command: weir('practice', 'jobs', verb, job.type, job.id),
+});
+
+export const retry = (job) => ask(job, 'retry', {
+  title: 'Put this job back into the queue?', button: 'Retry', done: 'The job waits for a worker again',
+  text: 'The next worker that asks for a job of this type gets it. Its progress stays, and attempts count from zero.',
+});
+export const cancel = (job) => ask(job, 'cancel', {
+  title: 'Cancel this job?', danger: true, button: 'Cancel the job', done: 'The job was cancelled',
+  text: 'No worker gets it any more, and a worker that has it loses it with its next message. A cancelled job cannot be put back.',
+});

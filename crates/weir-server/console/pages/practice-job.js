@@ -1,14 +1,44 @@
 // One job: what it is about, and its steps as they come.
-import { html, useState } from '../app/view.js';
+import { useState, useEffect, html } from '../app/view.js';
 import { useApi } from '../app/data.js';
 import { Card, PageHead, Facts, Time, Status, Empty, ErrorBox } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { number } from '../app/format.js';
-import { JobStatus, isOpen, TYPES } from './practice-data.js';
+import { JobStatus, isOpen, TYPES, retry, cancel } from './practice-data.js';
 import { titleOf } from './practice-jobs.js';
-import { retry, cancel } from './practice-actions.js';
-import { useProgress } from './practice-progress.js';
 import { Loaded, LongText, Name } from './shared.js';
+
+/** { steps, status: 'connecting' | 'live' | 'lost' | 'ended' }; `onEnd` is called when the job has ended. */
+export function useProgress(path, onEnd) {
+  const [state, setState] = useState({ steps: new Map(), status: 'connecting' });
+  useEffect(() => {
+    let source = null;
+    let hasEnded = false;
+    let again = null;
+    const set = (change) => setState((old) => ({ ...old, ...change }));
+    const close = () => { clearTimeout(again); source?.close(); source = null; };
+    const open = () => {
+      if (source || document.hidden || hasEnded) return;
+      source = new EventSource(path);
+      source.addEventListener('open', () => set({ status: 'live' }));
+      source.addEventListener('progress', (event) => {
+        const step = JSON.parse(event.data);
+        setState((old) => ({ status: 'live', steps: new Map(old.steps).set(step.id, step) }));
+      });
+      source.addEventListener('end', () => { hasEnded = true; close(); set({ status: 'ended' }); onEnd(); });
+      source.addEventListener('error', () => {
+        set({ status: 'lost' });
+        if (source?.readyState === EventSource.CLOSED) { close(); again = setTimeout(open, 3000); }
+      });
+    };
+    const onVisible = () => (document.hidden ? close() : open());
+    document.addEventListener('visibilitychange', onVisible);
+    setState({ steps: new Map(), status: 'connecting' });
+    open();
+    return () => { document.removeEventListener('visibilitychange', onVisible); close(); };
+  }, [path]);
+  return { status: state.status, steps: [...state.steps.values()] };
+}
 
 const STEPS = { started: 'info', in_progress: 'info', completed: 'good', failed: 'bad' };
 const STREAM = { connecting: ['idle', 'connecting'], live: ['good', 'following'], lost: ['bad', 'connection lost, trying again'], ended: ['idle', 'ended'] };

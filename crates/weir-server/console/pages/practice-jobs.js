@@ -6,8 +6,7 @@ import { Card, Segmented, Time, Status } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { number } from '../app/format.js';
-import { TYPES, JobStatus, isOpen, jobHref } from './practice-data.js';
-import { retry, cancel } from './practice-actions.js';
+import { TYPES, JobStatus, isOpen, jobHref, retry, cancel } from './practice-data.js';
 import { Choice, Name } from './shared.js';
 
 const STATES = [['', 'any state'], ['PENDING', 'pending'], ['PROCESSING', 'processing'], ['FAILED', 'failed'], ['COMPLETED', 'completed'], ['CANCELLED', 'cancelled'], ['stalled', 'worker gone']];

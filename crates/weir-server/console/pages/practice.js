@@ -7,8 +7,7 @@ import { Jobs } from './practice-jobs.js';
 import { Job } from './practice-job.js';
 import { Problems } from './practice-problems.js';
 import { Feed } from './practice-runs.js';
-import { Users } from './practice-users.js';
-import { User } from './practice-user.js';
+import { Users, User } from './practice-users.js';
 import { Plans } from './practice-plans.js';
 import { Changes } from './practice-changes.js';
 

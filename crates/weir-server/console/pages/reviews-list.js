@@ -7,9 +7,8 @@ import { Card, Status, Time } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { number } from '../app/format.js';
-import { smallMoney } from './reviews-figures.js';
+import { smallMoney, reviewHref, RECORD } from './reviews-data.js';
 import { ModelName } from './reviews-finding.js';
-import { reviewHref, RECORD } from './reviews-data.js';
 import { Choice, Name, useSettled } from './shared.js';
 
 const KINDS = { completed: 'good', in_progress: 'info', failed: 'bad' };

@@ -1,14 +1,24 @@
-// What each model of a review took: money, time and tokens.
+// What each model of a review took and sent, and the report of a review as Markdown.
 import { html, useMemo, useState } from '../app/view.js';
-import { Card, Status, Empty } from '../app/ui.js';
-import { Dialog } from '../app/dialog.js';
 import { useApi } from '../app/data.js';
+import { Dialog } from '../app/dialog.js';
+import { copyText, Card, Status, Empty } from '../app/ui.js';
+import { Commands, weir } from '../app/command.js';
 import { DataTable } from '../app/table.js';
 import { number, duration } from '../app/format.js';
-import { weir, Commands } from '../app/command.js';
+import { Loaded, plain, LongText } from './shared.js';
 import { ModelName } from './reviews-finding.js';
-import { smallMoney } from './reviews-figures.js';
-import { Loaded, LongText } from './shared.js';
+import { smallMoney } from './reviews-data.js';
+
+export function ReportDialog({ id, onClose }) {
+  const path = `/v1/reviews/${encodeURIComponent(id)}/report?format=markdown`;
+  const source = useApi(path);
+  return html`<${Dialog} wide title="Report as Markdown" onClose=${onClose}><div class="stack">
+    <${Loaded} source=${source} lines=${5}>${(text) => html`<pre class="raw" tabindex="0">${plain(text)}</pre>
+      <footer class="dialog-foot"><button type="button" class="primary" onClick=${() => copyText(text)}>Copy</button></footer>`}<//>
+    <${Commands} command=${weir('reviews', 'report', id, '--format', 'markdown')} request=${{ path }} />
+  </div><//>`;
+}
 
 const KINDS = { success: 'good', error: 'bad', timeout: 'warn' };
 

@@ -7,10 +7,9 @@ import { act } from '../app/dialog.js';
 import { weir } from '../app/command.js';
 import { number } from '../app/format.js';
 import { Finding, Severity, SEVERITIES, lines } from './reviews-finding.js';
-import { smallMoney } from './reviews-figures.js';
+import { smallMoney } from './reviews-data.js';
 import { ReviewStatus } from './reviews-list.js';
-import { Responses } from './reviews-responses.js';
-import { ReportDialog } from './reviews-report.js';
+import { Responses, ReportDialog } from './reviews-responses.js';
 import { Loaded, Name } from './shared.js';
 
 const keyOf = (one) => `${one.model_id}/${one.finding_id}`;

@@ -175,6 +175,7 @@ fn session(app: &App, claims: &Claims) -> Session {
         expires_at: rfc3339(claims.exp.saturating_mul(1000)),
         csrf_token: app.auth().csrf_token(claims),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        demo: app.is_demo(),
     }
 }
 

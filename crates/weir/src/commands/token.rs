@@ -99,12 +99,13 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
     if json {
         return Ok(output::list(tokens)?);
     }
-    let header = ["id", "name", "scope", "expires", "revoked"].map(str::to_owned);
+    let header = ["id", "name", "kind", "scope", "expires", "revoked"].map(str::to_owned);
     let rows = tokens.into_iter().map(|token| {
         let revoked = token.revoked_at.map(|at| time::relative(&at)).unwrap_or_default();
         vec![
             token.id,
             output::printable(&token.name),
+            if token.session { "session" } else { "token" }.to_owned(),
             output::printable(&token.scope),
             time::relative(&token.expires_at),
             revoked,

@@ -2,9 +2,9 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { api, check, checkEverywhere, close, open, settled, visit } from './browser.mjs';
-import { seedOrg } from './seed.mjs';
+import { fresh, seedOrg } from './seed.mjs';
 
-const ORG = 'budget-tests';
+const ORG = fresh('budget-tests');
 let org;
 before(async () => {
   org = await seedOrg(ORG, { name: 'Budget Tests' });

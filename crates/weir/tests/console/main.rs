@@ -66,7 +66,7 @@ fn the_console_works_in_a_browser() {
     assert!(!specs.is_empty(), "there are specs in {SPECS}");
     let ran = Command::new("node")
         .current_dir(folder.path())
-        .args(["--test", "--test-reporter=spec", "--test-concurrency=1"])
+        .args(["--test", "--test-reporter=spec", "--test-concurrency=2"])
         .arg(format!("--test-timeout={SPEC_TIMEOUT_MS}"))
         .args(&specs)
         .env("WEIR_CONSOLE_URL", &url)

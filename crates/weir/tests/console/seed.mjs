@@ -2,9 +2,17 @@
 import { api } from './browser.mjs';
 import { randomUUID } from 'node:crypto';
 
+/** A zone in which it is about noon, so that no midnight falls into a test. */
+const ZONE = ['Pacific/Auckland', 'Asia/Tokyo', 'Asia/Kolkata', 'Europe/Berlin', 'America/Sao_Paulo', 'America/Los_Angeles']
+  .map((zone) => [zone, Number(new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: 'numeric', hourCycle: 'h23' }).format(new Date()))])
+  .sort(([, a], [, b]) => Math.abs(a - 12) - Math.abs(b - 12))[0][0];
+
+/** An id that no earlier run on the same server used. */
+export const fresh = (name) => `${name}-${randomUUID().slice(0, 8)}`;
+
 /** Creates an org whose first model is exceeded today, so that the chain has moved on. Costs are exact. */
 export async function seedOrg(id, { name = id, quotas = { premium: 1_000_000, standard: 5_000_000, economy: 500_000 } } = {}) {
-  await api('PUT', `/api/v1/orgs/${id}`, { org_name: name, timezone: 'Europe/Berlin', quota_scope: 'ORG', model_ordering: Object.keys(quotas), quotas });
+  await api('PUT', `/api/v1/orgs/${id}`, { org_name: name, timezone: ZONE, quota_scope: 'ORG', model_ordering: Object.keys(quotas), quotas });
   for (const app of ['chat', 'search']) await api('PUT', `/api/v1/orgs/${id}/apps/${app}`, { app_name: app });
   return { id, spend: (model, micros, app = 'chat') => spend(id, app, model, micros) };
 }

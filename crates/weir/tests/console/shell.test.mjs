@@ -29,6 +29,7 @@ test('the sign-in page refuses a wrong credential and accepts the admin key', as
 
 test('signing out ends the session on the server', async () => {
   const page = await open();
+  await visit(page, '/');
   const { value } = (await page.context().cookies()).find((one) => one.name.endsWith('weir_session'));
   await page.getByRole('button', { name: 'ada' }).click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
@@ -62,9 +63,10 @@ test('Ctrl-K finds pages and orgs, and / goes to the search box', async () => {
   await page.keyboard.press('Enter');
   await page.waitForURL('**/budgets/shell-palette');
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor();
+  const palette = page.getByRole('dialog', { name: 'Go to' });
+  await palette.waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('combobox').waitFor({ state: 'detached' });
+  await palette.waitFor({ state: 'detached' });
 });
 
 test('arrows and Enter work in a list, and the skip link leads to the content', async () => {
@@ -84,6 +86,7 @@ test('arrows and Enter work in a list, and the skip link leads to the content', 
 
 test('the theme switch holds after a reload', async () => {
   const page = await open();
+  await visit(page, '/');
   await page.getByRole('button', { name: 'Use the dark theme' }).click();
   const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.reload();
@@ -94,11 +97,9 @@ test('the theme switch holds after a reload', async () => {
 
 test('a lost connection is shown and recovers', async () => {
   const page = await open();
+  await visit(page, '/settings');
   await page.getByText('live', { exact: true }).waitFor();
-  await page.context().setOffline(true);
   await page.route('**/v1/live', (route) => route.abort());
-  await page.reload().catch(() => {});
-  await page.context().setOffline(false);
   await page.goto(`${URL_BASE}/settings`);
   await page.getByText('connection lost').waitFor();
   await page.unroute('**/v1/live');

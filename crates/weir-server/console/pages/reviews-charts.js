@@ -1,8 +1,8 @@
-// Cost against consensus: a bubble for each model, as wide as its number of reviews.
+// Cost against consensus, a bubble for each model as wide as its number of reviews; and how often two models agree.
 import { html, useState, useEffect, useRef, useMemo } from '../app/view.js';
 import { seriesOf } from '../app/series.js';
 import { number } from '../app/format.js';
-import { shareText, smallMoney } from './reviews-figures.js';
+import { shareText, smallMoney, intervalText } from './reviews-data.js';
 
 const PAD = { top: 20, right: 16, bottom: 40, left: 48 };
 
@@ -24,7 +24,7 @@ function pointOf(model) {
 export function scaleOf(points, width, height) {
   const top = (Math.max(...points.map((p) => p.cost)) || 0.01) * 1.1;
   const floor = Math.max(0, Math.min(...points.map((p) => p.low ?? p.share)) - 0.05);
-  const ceiling = Math.min(1, Math.max(...points.map((p) => p.high ?? p.share)) + 0.05);
+  const ceiling = Math.max(...points.map((p) => p.high ?? p.share)) + 0.06;
   const most = Math.max(...points.map((p) => p.reviews));
   return {
     top, floor, ceiling,
@@ -70,7 +70,7 @@ const says = (p) => `${p.id}: ${smallMoney(p.cost)} a review, ${shareText(p.shar
 function Axes({ scale, width, height }) {
   return html`${ticks(0, scale.top).map((cost) => html`<g class="tick" key=${`x${cost}`}>
       <line x1=${scale.x(cost)} x2=${scale.x(cost)} y1=${PAD.top} y2=${height - PAD.bottom} /><text x=${scale.x(cost)} y=${height - PAD.bottom + 16} text-anchor="middle">${`$${cost}`}</text></g>`)}
-    ${ticks(scale.floor, scale.ceiling).map((share) => html`<g class="tick" key=${`y${share}`}>
+    ${ticks(scale.floor, Math.min(1, scale.ceiling)).map((share) => html`<g class="tick" key=${`y${share}`}>
       <line x1=${PAD.left} x2=${width - PAD.right} y1=${scale.y(share)} y2=${scale.y(share)} /><text x=${PAD.left - 8} y=${scale.y(share) + 4} text-anchor="end">${Math.round(share * 100)} %</text></g>`)}
     <text x=${width - PAD.right} y=${height - 6} text-anchor="end">cost of a review →</text><text x="0" y="10">↑ findings in consensus</text>`;
 }
@@ -102,4 +102,39 @@ export function Scatter({ models, onPick }) {
     ${points.length > 0 && width > 0 && html`<${Drawing} points=${points} width=${width} onPick=${onPick} />`}
     <figcaption>Up and to the left is better. A wider bubble has more reviews; lines are 95 % intervals.</figcaption>
   </figure>`;
+}
+
+const text = (value) => (value === null || value === undefined ? '–' : value.toFixed(2));
+/** Five steps of colour; the number is always there too. */
+const step = (value) => (value === null || value === undefined ? 'none' : Math.min(4, Math.floor(value * 5)));
+
+function titleOf(pair, [first, second]) {
+  return [
+    `${first} and ${second}`,
+    `${number(pair.shared)} issues both found; ${number(pair.only_first)} only ${pair.models[0]}, ${number(pair.only_second)} only ${pair.models[1]}`,
+    `agreement ${text(pair.positive_agreement.value)}: ${intervalText(pair.positive_agreement, text)}`,
+    `κ ${text(pair.kappa.value)}: ${intervalText(pair.kappa, text)}`,
+    `${number(pair.reviews)} reviews with both`,
+  ].join('\n');
+}
+
+function Cell({ pair, names }) {
+  if (!pair) return html`<td class="cell step-none" title="never in the same review">–</td>`;
+  return html`<td class=${`cell step-${step(pair.positive_agreement.value)}`} title=${titleOf(pair, names)}>
+    <b>${text(pair.positive_agreement.value)}</b><small>κ ${text(pair.kappa.value)}</small></td>`;
+}
+
+export function Matrix({ models, pairs, leftOut }) {
+  const ids = models.map((model) => model.model_id);
+  const found = new Map(pairs.flatMap((pair) => [[pair.models.join('\n'), pair], [[...pair.models].reverse().join('\n'), pair]]));
+  if (!pairs.length) return html`<p class="muted">No two models were asked in the same review.</p>`;
+  return html`<div class="matrix-wrap" tabindex="0" role="region" aria-label="Agreement of models">
+    <table class="matrix">
+      <thead><tr><td></td>${ids.slice(0, -1).map((id) => html`<th scope="col" key=${id}><span>${id}</span></th>`)}</tr></thead>
+      <tbody>${ids.slice(1).map((row, at) => html`<tr key=${row}><th scope="row">${row}</th>
+        ${ids.slice(0, at + 1).map((column) => html`<${Cell} key=${column} pair=${found.get(`${row}\n${column}`)} names=${[row, column]} />`)}</tr>`)}</tbody>
+    </table>
+    <p class="muted">Agreement is the share of issues that both found, 2a/(2a+b+c). κ is agreement beyond chance: 0 is chance, 1 is full agreement.
+      ${leftOut > 0 && ` ${number(leftOut)} more pairs are not shown.`}</p>
+  </div>`;
 }
