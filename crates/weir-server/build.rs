@@ -5,11 +5,9 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use zopfli::{Format, Options};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -23,8 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (number, file) in files.iter().enumerate() {
         let path = file.strip_prefix(&root)?.to_str().ok_or("a name that is not UTF-8")?;
         let packed = out.join(format!("asset-{number}.gz"));
-        let content = fs::read(file)?;
-        pack(&content, &packed)?;
+        let content = trimmed(path, fs::read_to_string(file)?);
+        pack(content.as_bytes(), &packed)?;
         let mut hasher = DefaultHasher::new();
         content.hash(&mut hasher);
         let (tag, packed) = (format!("\"{:016x}\"", hasher.finish()), packed.display().to_string());
@@ -44,16 +42,36 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
         let path = entry?.path();
         if path.is_dir() {
             find(&path, files)?;
-        } else {
+        } else if path.file_name().is_none_or(|name| name != "README.md") {
             files.push(path);
         }
     }
     Ok(())
 }
 
+/// Our own code without indentation and lines of comments, which browsers do not need. A line that ends within a template
+/// has no indentation that matters: htm drops white space with a line break in it.
+fn trimmed(path: &str, content: String) -> String {
+    if path.starts_with("vendor/") || !(path.ends_with(".js") || path.ends_with(".css")) {
+        return content;
+    }
+    let mut kept = String::with_capacity(content.len());
+    let mut in_comment = false;
+    for line in content.lines().map(str::trim) {
+        if in_comment || line.starts_with("/*") {
+            let end = line.find("*/");
+            in_comment = end.is_none();
+            // Code behind a comment would be lost with it.
+            assert!(end.is_none_or(|end| end + 2 == line.len()), "{path}: {line}");
+        } else if !line.is_empty() && !line.starts_with("//") {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// Compresses with gzip, as tightly as that can be.
 fn pack(content: &[u8], packed: &Path) -> Result<(), Box<dyn Error>> {
-    let mut encoder = GzEncoder::new(File::create(packed)?, Compression::best());
-    encoder.write_all(content)?;
-    encoder.finish()?;
-    Ok(())
+    Ok(zopfli::compress(Options::default(), Format::Gzip, content, File::create(packed)?)?)
 }
