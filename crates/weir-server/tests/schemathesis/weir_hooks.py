@@ -111,6 +111,7 @@ def steady(field=None):
 FITS = {
     f"PUT {ORG}": body_fits(chain),
     f"PUT {APP}": chain_of_app,
+    f"POST {ORG}/simulate": body_fits(lambda body: chain(body) | {"date": "today"}),
     **{f"POST {APP}/{what}": body_fits(submission) for what in ("costs", "usage")},
     **{batch: body_fits(lambda body: {"requests": [*map(submission, body["requests"])]}) for batch in BATCHES},
     f"POST {APP}/inference-profiles": body_fits(profile),
@@ -194,6 +195,15 @@ RULES = {
     # In order, not too far apart, and not in the future.
     **{f"GET {whose}/aggregates": {"from", "to"} for whose in (ORG, APP)},
     **{f"GET {whose}/aggregates/{{date}}": {"date"} for whose in (ORG, APP)},
+    **{f"GET {whose}/aggregates/{{date}}/hours": {"date"} for whose in (ORG, APP)},
+    # A chain as an org has it, on a day that has begun.
+    f"POST {ORG}/simulate": {"date", "model_ordering", "quotas", *OVERRIDES},
+    # A name that begins like an app's is no name of an org.
+    "GET /api/v1/budgets": {"org"},
+    # Each level has parts of its own; two limits have two names.
+    f"POST {NS}/limits/plan": {"resource", "entity", "limits"},
+    # The ids of events are numbers.
+    "GET /v1/live": {"Last-Event-ID"},
     # One of the two is named: the token, or the client whose tokens all go.
     "POST /auth/revoke": {"token", "client_id"},
     # A form has no null: it sends the word.
