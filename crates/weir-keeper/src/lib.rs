@@ -15,7 +15,6 @@ pub mod audit;
 mod batch_get;
 pub mod bounds;
 pub mod catalog;
-mod compiled;
 pub mod config;
 pub mod counters;
 pub mod credentials;

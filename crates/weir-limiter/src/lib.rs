@@ -13,7 +13,6 @@ pub mod audit;
 pub mod bounds;
 pub mod bucket;
 pub mod buckets;
-mod compiled;
 pub mod config;
 pub mod entities;
 mod error;

@@ -74,7 +74,7 @@ async fn choose(
     known: &IfNoneMatch,
 ) -> Result<Response, KeeperError> {
     allowances(app)?.selection(app, actor).await?;
-    let selected = keeper(app)?.select_boxed(&org, &id, params.force_check).await?;
+    let selected = keeper(app)?.select(&org, &id, params.force_check).await?;
     metrics(app)?.selected(selected.decision.recommended.is_some());
     if selected.decision.recommended.is_none() {
         return Err(all_spent(&selected).into());

@@ -38,7 +38,7 @@ async fn one(
 ) -> Result<Response, KeeperError> {
     let recorded: Result<Accepted, KeeperError> = async {
         allowances(app)?.submissions(app, &org, 1).await?;
-        Ok(keeper(app)?.submit_boxed(&org, &id, &convert::submission(request)?).await?)
+        Ok(keeper(app)?.submit(&org, &id, &convert::submission(request)?).await?)
     }
     .await;
     metrics(app)?.submitted(recorded.as_ref().map(|accepted| accepted.duplicate));

@@ -58,7 +58,7 @@ async fn take(
     let dry_run = request.dry_run;
     let acquired = match convert::acquire(request, key.as_str()) {
         Ok(request) => {
-            let acquired = ns.acquire_boxed(&request).await;
+            let acquired = ns.acquire(&request).await;
             if let (Ok(acquired), false) = (&acquired, dry_run) {
                 let is_granted = matches!(acquired, Acquired::Granted(_));
                 traffic(app)?.count(ns.name().as_str(), request.resource.as_str(), is_granted);
