@@ -1,6 +1,6 @@
-//! Linker options that make the release binary smaller (`docs/adr/0042-size-of-the-binary.md`).
+//! A linker option that makes the release binary smaller (`docs/adr/0042-size-of-the-binary.md`).
 
-/// The target whose default linker is the lld that comes with Rust. Others may not know the options.
+/// The target whose default linker is the lld that comes with Rust. Others may not know the option.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 fn main() {
@@ -9,7 +9,5 @@ fn main() {
     if is("PROFILE", "release") && is("TARGET", TARGET) {
         // One copy of functions with the same code.
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
-        // Addresses to relocate at the start, as a bitmap.
-        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }
