@@ -51,7 +51,7 @@ impl ReadableOrgs {
 /// An administrator gets all orgs, by id; a token those that its scope names.
 #[utoipa::path(get, path = "/api/v1/budgets", tag = "orgs", params(BudgetParams, PageParams),
     responses((status = 200, body = Page<Budget>)))]
-pub(crate) async fn list(
+pub(crate) async fn budgets(
     State(app): State<App>,
     Caller(caller): Caller,
     actor: Actor,

@@ -170,7 +170,7 @@ impl Service for KeeperService {
             .route(tenant, routes!(hours::org_hours))
             .route(tenant, routes!(hours::app_hours))
             .route(tenant, routes!(what_if::simulate))
-            .route(RequiredScope::AnyTenant(&scopes::ORG), routes!(budgets::list))
+            .route(RequiredScope::AnyTenant(&scopes::ORG), routes!(budgets::budgets))
             .route(tenant, routes!(orgs::get))
             .route(tenant, routes!(apps::list))
             .route(tenant, routes!(apps::get))
