@@ -119,7 +119,8 @@ mod tests {
             ("other=weir_session=a", false, None),
             ("", false, None),
         ] {
-            let found = session_cookie(&cookie(text), is_secure);
+            let cookies = cookie(text);
+            let found = session_cookie(&cookies, is_secure);
             assert_eq!(found.ok().unwrap(), expected, "{text}");
         }
         assert!(session_cookie(&cookie("weir_session=a; weir_session=b"), false).is_err());
