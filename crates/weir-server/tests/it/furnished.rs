@@ -63,6 +63,11 @@ impl Site<'_> {
         for app in APPS {
             self.app(org, app).await;
         }
+        // A day to replay.
+        let used = json!({"request_id": "7c9e6679-7425-40de-944b-e07fc1f90ae7", "model_label": "premium",
+            "bedrock_model_id": "anthropic.claude-sonnet-4-5-20250929-v1:0", "input_tokens": 1_000,
+            "output_tokens": 100, "status": "OK", "timestamp": "2026-01-15T11:30:00Z"});
+        self.call(Method::POST, &format!("{path}/apps/{}/costs", APPS[0]), &used).await;
         // Nobody listens there, so that a replay ends at once; one of the two keeps its address.
         let hook = json!({"url": "http://127.0.0.1:9/weir"});
         for id in ["hook", "kept"] {
