@@ -63,7 +63,7 @@ fn json(home: &Home, line: &str) -> Value {
 }
 
 fn count(home: &Home, line: &str) -> usize {
-    json(home, line).as_array().unwrap().len()
+    json(home, line)["items"].as_array().unwrap().len()
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn limits_and_budgets(home: &Home) {
     assert!(count(home, "limiter entity list") > 30);
     assert!(count(home, "limiter usage --entity team-search --window daily") > 0);
     let orgs = json(home, "keeper org list");
-    let orgs = orgs.as_array().unwrap();
+    let orgs = orgs["items"].as_array().unwrap();
     assert_eq!(orgs.len(), 6);
     // The zones differ, so it is not just after midnight in all of them.
     let spent = orgs.iter().map(|org| spent_of(home, org["id"].as_str().unwrap())).sum::<u64>();
