@@ -100,10 +100,10 @@ mod tests {
     use super::*;
 
     fn headers(lines: &[(HeaderName, &'static str)]) -> HeaderMap {
-        let lines =
-            lines.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
         let mut headers = HeaderMap::new();
-        lines.for_each(|(name, value)| drop(headers.append(name, value)));
+        for (name, value) in lines {
+            headers.append(name.clone(), HeaderValue::from_static(value));
+        }
         headers
     }
 
