@@ -1,7 +1,8 @@
 //! The console in a real browser: one server, and the specs `*.test.mjs` beside this file, run by Node in headless Chromium.
 //!
 //! A spec records every console error, every violation of the content security policy and every serious fault that axe
-//! finds. Pictures for people are in `target/tmp/console`.
+//! finds. Pictures for people are in `target/tmp/console`. With `WEIR_TEST_PICTURES=docs/images` those of the documentation
+//! are written too (`pictures.test.mjs`).
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ const KEY: &str = "an-admin-key-for-the-console-s-tests";
 const CHROMIUM: &str = "/usr/bin/chromium";
 /// A spec that is not done by then has failed.
 const SPEC_TIMEOUT_MS: u32 = 120_000;
+/// The same when the pictures of the documentation are written, of a demo with 30 days of history.
+const PICTURES_TIMEOUT_MS: u32 = 480_000;
 const READY_MAX: Duration = Duration::from_secs(60);
 
 /// A running server; it is killed when this value is dropped.
@@ -64,10 +67,12 @@ fn the_console_works_in_a_browser() {
     let (server, url) = Server::start(folder.path());
     let specs = specs();
     assert!(!specs.is_empty(), "there are specs in {SPECS}");
+    let writes_pictures = std::env::var_os("WEIR_TEST_PICTURES").is_some();
+    let timeout_ms = if writes_pictures { PICTURES_TIMEOUT_MS } else { SPEC_TIMEOUT_MS };
     let ran = Command::new("node")
         .current_dir(folder.path())
         .args(["--test", "--test-reporter=spec", "--test-concurrency=2"])
-        .arg(format!("--test-timeout={SPEC_TIMEOUT_MS}"))
+        .arg(format!("--test-timeout={timeout_ms}"))
         .args(&specs)
         .env("WEIR_CONSOLE_URL", &url)
         .env("WEIR_CONSOLE_KEY", KEY)
