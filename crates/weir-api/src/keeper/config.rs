@@ -12,8 +12,13 @@ use super::formats::{DisplayName, Identifier};
 /// Numbers of shards that an org can choose from.
 const SHARD_COUNTS: [u8; 4] = [8, 16, 32, 64];
 
-/// Micro-USD a day by model label.
+/// The quota of every model of a chain.
 fn quotas() -> Schema {
+    amounts_by_label().min_properties(Some(1)).into()
+}
+
+/// Micro-USD a day by model label.
+pub(super) fn amounts_by_label() -> ObjectBuilder {
     let amount = ObjectBuilder::new()
         .schema_type(Type::Integer)
         .minimum(Some(0))
@@ -21,9 +26,7 @@ fn quotas() -> Schema {
     ObjectBuilder::new()
         .property_names(Some(Identifier::schema()))
         .additional_properties(Some(amount))
-        .min_properties(Some(1))
         .max_properties(Some(20))
-        .into()
 }
 
 fn shard_count() -> Schema {

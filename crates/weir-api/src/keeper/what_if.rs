@@ -3,9 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::Schema;
 
-use super::formats::OrgDate;
+use super::config::amounts_by_label;
+use super::formats::{Identifier, OrgDate};
+
+/// The quotas to change.
+fn changed_quotas() -> Schema {
+    amounts_by_label().examples([json!({"premium": 100_000_000})]).into()
+}
 
 /// The day to replay, and what to change. Fields that are left out stay as they are configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -16,11 +24,11 @@ pub struct SimulationRequest {
     pub date: String,
     /// Labels of the chain, the preferred model first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_items = 1, max_items = 20, example = json!(["premium", "standard"]))]
+    #[schema(value_type = Option<Vec<Identifier>>, min_items = 1, max_items = 20, example = json!(["premium", "standard"]))]
     pub model_ordering: Option<Vec<String>>,
     /// Daily quotas by model label, in micro-USD.
     #[serde(default)]
-    #[schema(example = json!({"premium": 100_000_000}))]
+    #[schema(schema_with = changed_quotas)]
     pub quotas: BTreeMap<String, i64>,
     /// Whether a fallback lasts for the rest of the day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
