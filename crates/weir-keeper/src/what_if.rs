@@ -249,10 +249,13 @@ impl ScopeHours {
 /// `count` split by weights, exactly.
 fn spread(count: u64, weights: &[u64]) -> Vec<u64> {
     let all: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    // So that the product below has at most 128 bits.
+    let excess_bits = (u128::BITS - all.leading_zeros()).saturating_sub(u64::BITS);
     let (mut sum, mut before) = (0_u128, 0);
     let mut slot = |weight: &u64| {
         sum += u128::from(*weight);
-        let until = (u128::from(count) * sum).checked_div(all).unwrap_or_default();
+        let until = u128::from(count) * (sum >> excess_bits);
+        let until = until.checked_div(all >> excess_bits).unwrap_or_default();
         let until = u64::try_from(until).unwrap_or(u64::MAX);
         let slot = until - before;
         before = until;
