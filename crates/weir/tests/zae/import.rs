@@ -71,7 +71,7 @@ fn a_table_of_either_release_is_imported_once() {
         assert!(text.contains("\"available\":7"), "{text}");
         assert!(text.contains("\"available\":17"), "its parent pays: {text}");
         let (_, audit) = weir(folder, &["audit", "--limit", "100"]);
-        let actions = texts(&audit, Some("action"));
+        let actions = texts(&audit["items"], Some("action"));
         assert!(actions.contains(&"namespace_imported".to_owned()), "{actions:?}");
         assert!(actions.contains(&"entity_created".to_owned()), "{actions:?}");
     }
