@@ -16,6 +16,7 @@ use weir_table::AnyBackend;
 
 use super::people::everybody;
 use super::{opened, pattern};
+use crate::limiter::acquire::count;
 
 const OPERATOR: &str = "ruth.adeyemi";
 const TENANTS: [&str; 2] = ["default", "mobile"];
@@ -216,7 +217,7 @@ impl LimiterDemo {
     }
 
     /// One request, as a person would send it now.
-    pub(super) async fn act(&mut self) -> Result<()> {
+    pub(super) async fn act(&mut self, app: &App) -> Result<()> {
         let debtor = self.members.iter().find(|member| member.id.as_str() == DEBTOR);
         let is_turn = self.random.u64(0..DEBTOR_TURNS) == 0;
         let debtor = debtor.filter(|_| is_turn);
@@ -225,7 +226,9 @@ impl LimiterDemo {
         let Some(model) = self.random.choice(member.models) else { return Ok(()) };
         let share = self.random.u64(1..6);
         let (tenant, acquire) = request(&member, *model, share, &mut self.random)?;
-        self.tenant(tenant)?.acquire(&acquire).await?;
+        let tenant = self.tenant(tenant)?;
+        let acquired = tenant.acquire(&acquire).await?;
+        count(app, tenant, &acquire, &acquired).map_err(|error| Failure::new(error.detail))?;
         Ok(())
     }
 }

@@ -74,9 +74,9 @@ impl Actors {
         })
     }
 
-    async fn act(&mut self) -> Result<()> {
+    async fn act(&mut self, app: &App) -> Result<()> {
         self.ticks += 1;
-        self.limiter.act().await?;
+        self.limiter.act(app).await?;
         self.keeper.act(&mut self.random).await?;
         if self.random.u64(0..8) == 0 {
             self.practice.act(&mut self.random).await?;
@@ -111,7 +111,7 @@ impl PeriodicJob for Traffic {
             None => Actors::open(&self.app).await?,
         };
         // Who fails begins anew with the next tick.
-        acting.act().await?;
+        acting.act(&self.app).await?;
         *actors = Some(acting);
         Ok(Done::all(1))
     }

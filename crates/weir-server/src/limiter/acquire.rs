@@ -9,7 +9,7 @@ use serde::Serialize;
 use weir_api::limiter::{
     AcquireRequest, AcquireResponse, AvailabilityParams, AvailabilityResponse, LimitStatus,
 };
-use weir_limiter::acquire::{self, Acquired, Granted, Refused};
+use weir_limiter::acquire::{self, Acquire, Acquired, Granted, Refused};
 use weir_limiter::bucket::Level;
 use weir_limiter::{Limiter, Namespace};
 use weir_table::{AnyBackend, Backend};
@@ -59,37 +59,45 @@ async fn take(
     let acquired = match convert::acquire(request, key.as_str()) {
         Ok(request) => {
             let acquired = ns.acquire(&request).await;
-            if let (Ok(acquired), false) = (&acquired, dry_run) {
-                let is_granted = matches!(acquired, Acquired::Granted(_));
-                traffic(app)?.count(ns.name().as_str(), request.resource.as_str(), is_granted);
+            if let Ok(acquired) = &acquired {
+                count(app, ns, &request, acquired)?;
             }
             acquired.map_err(LimiterError::from)
         }
         Err(error) => Err(error),
     };
-    let metrics = metrics(app)?;
     match acquired {
         Ok(Acquired::Granted(granted)) => {
-            let degraded = granted.grant.degraded;
-            metrics.acquired(if degraded {
-                AcquireOutcome::Degraded
-            } else {
-                AcquireOutcome::Granted
-            });
             let rates = granted_limits(&granted.limits);
             let mut response = json(&acquire_response(limiter(app)?, granted, dry_run));
             limits::granted(rates.iter(), response.headers_mut());
             Ok(response)
         }
-        Ok(Acquired::Refused(refused)) => {
-            metrics.acquired(AcquireOutcome::Refused);
-            Err(refusal(refused).into())
-        }
+        Ok(Acquired::Refused(refused)) => Err(refusal(refused).into()),
         Err(error) => {
-            metrics.acquired(AcquireOutcome::Error);
+            metrics(app)?.acquired(AcquireOutcome::Error);
             Err(error)
         }
     }
+}
+
+/// Counts an acquire for the metrics and, unless it was a dry run, for the console.
+pub(crate) fn count(
+    app: &App,
+    ns: &Namespace<AnyBackend>,
+    request: &Acquire,
+    acquired: &Acquired,
+) -> Result<(), ApiError> {
+    let (outcome, is_granted) = match acquired {
+        Acquired::Granted(granted) if granted.grant.degraded => (AcquireOutcome::Degraded, true),
+        Acquired::Granted(_) => (AcquireOutcome::Granted, true),
+        Acquired::Refused(_) => (AcquireOutcome::Refused, false),
+    };
+    metrics(app)?.acquired(outcome);
+    if !request.dry_run {
+        traffic(app)?.count(ns.name().as_str(), request.resource.as_str(), is_granted);
+    }
+    Ok(())
 }
 
 /// The response to a granted acquire.

@@ -4,7 +4,7 @@
 //! [`Limiter`], and converts the result into a response of `weir-api`. `acquire` is the hot path; the other routes
 //! configure and inspect limits.
 
-mod acquire;
+pub(crate) mod acquire;
 mod audit;
 mod buckets;
 pub mod codes;
