@@ -1,7 +1,7 @@
 //! Server-sent events: what all streams have in common.
 //!
-//! A stream costs a slot, not one of the requests that the edge bounds. It ends when the server stops, and after
-//! [`STREAM_MAX`], so that a client's credentials are checked again; then the client reconnects.
+//! A stream costs a slot, not one of the requests that the edge bounds. It ends when the server stops, when the caller's token
+//! or session has ended, and after [`STREAM_MAX`]; then the client reconnects.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use futures_util::Stream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until};
 use weir_framework::app::App;
+use weir_framework::auth::Identity;
 use weir_framework::{ApiError, Code, limits};
 
 /// Longest stream; then the client reconnects.
-pub(crate) const STREAM_MAX: Duration = Duration::from_secs(15 * 60);
+const STREAM_MAX: Duration = Duration::from_secs(15 * 60);
 /// Time between comments on a stream without events, so that proxies do not close it.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// When a refused request may be sent again, in seconds.
@@ -69,12 +70,25 @@ pub(crate) fn take_slot(
     Arc::clone(slots).try_acquire_owned().map_err(full)
 }
 
-/// Waits for `pause`; false when the stream has to end.
-pub(crate) async fn wait(app: &App, pause: Duration, until: Instant) -> bool {
-    tokio::select! {
-        () = sleep(pause) => true,
-        () = sleep_until(until) => false,
-        () = app.stopped() => false,
+/// How long a stream may go on.
+pub(crate) struct Lifetime {
+    caller: Arc<Identity>,
+    until: Instant,
+}
+
+impl Lifetime {
+    /// The lifetime of a stream that this caller opens now.
+    pub(crate) fn new(caller: Arc<Identity>) -> Lifetime {
+        Lifetime { caller, until: Instant::now() + STREAM_MAX }
+    }
+
+    /// Waits for `pause`; false when the stream has to end.
+    pub(crate) async fn wait(&self, app: &App, pause: Duration) -> bool {
+        tokio::select! {
+            () = sleep(pause) => app.auth().is_valid(&self.caller).await,
+            () = sleep_until(self.until) => false,
+            () = app.stopped() => false,
+        }
     }
 }
 

@@ -191,6 +191,15 @@ impl<B: Backend> Auth<B> {
         Ok(Arc::clone(&verified.identity))
     }
 
+    /// Whether this identity, which was authenticated before, still is: its token or session has neither expired nor been
+    /// revoked. If the store cannot tell, it is not. The admin key always is.
+    pub async fn is_valid(&self, identity: &Identity) -> bool {
+        let Some(claims) = identity.claims.as_deref() else { return true };
+        let now_ms = self.clock.now_ms();
+        now_ms / 1000 < claims.exp
+            && matches!(self.revocations.check(claims, now_ms).await, Ok(false))
+    }
+
     /// Whether configuration sets the admin key.
     #[must_use]
     pub fn has_configured_admin_key(&self) -> bool {

@@ -29,7 +29,7 @@ use weir_keeper::money::MicroUsd;
 
 use super::figures::figures;
 use super::overview::{counts, jobs};
-use crate::event_stream::{self, STREAM_MAX, event_stream, last_event_id, take_slot, wants_events};
+use crate::event_stream::{Lifetime, event_stream, last_event_id, take_slot, wants_events};
 use crate::keeper::budgets::ReadableOrgs;
 
 /// Streams at the same time; further ones are refused with 503.
@@ -95,7 +95,7 @@ struct Viewer {
     spend: HashMap<OrgId, MicroUsd>,
     spend_read: Option<Instant>,
     is_first: bool,
-    until: Instant,
+    lifetime: Lifetime,
     _slot: OwnedSemaphorePermit,
 }
 
@@ -107,6 +107,7 @@ struct Sample {
 
 impl Viewer {
     fn new(app: App, caller: Arc<Identity>, last_id: u64, slot: OwnedSemaphorePermit) -> Viewer {
+        let lifetime = Lifetime::new(Arc::clone(&caller));
         Viewer {
             orgs: ReadableOrgs::of(&caller.grants),
             app,
@@ -116,7 +117,7 @@ impl Viewer {
             spend: HashMap::new(),
             spend_read: None,
             is_first: true,
-            until: Instant::now() + STREAM_MAX,
+            lifetime,
             _slot: slot,
         }
     }
@@ -131,7 +132,7 @@ impl Viewer {
     /// The next event; `None` when the stream ends.
     async fn next(&mut self) -> Option<Event> {
         let is_first = std::mem::take(&mut self.is_first);
-        if !is_first && !event_stream::wait(&self.app, TICK, self.until).await {
+        if !is_first && !self.lifetime.wait(&self.app, TICK).await {
             return None;
         }
         match self.tick().await {

@@ -16,10 +16,10 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
 use weir_api::practice::{JobParam, ProgressEnd, ProgressStep};
 use weir_framework::ApiError;
 use weir_framework::app::App;
+use weir_framework::authorize::Caller;
 use weir_framework::extract::Query;
 use weir_framework::page::{Page, PageParams, page_response};
 use weir_practice::jobs::{JobRef, ProgressEvents};
@@ -29,7 +29,7 @@ use super::convert;
 use super::error::PracticeError;
 use super::path::{JobPath, practice};
 use super::slots::slots;
-use crate::event_stream::{self, STREAM_MAX, event_stream, last_event_id, wants_events};
+use crate::event_stream::{Lifetime, event_stream, last_event_id, wants_events};
 
 /// Steps of one look at the job.
 const STEPS_PER_READ: u32 = 99;
@@ -47,6 +47,7 @@ const STEPS_PER_READ: u32 = 99;
 pub(crate) async fn follow(
     State(app): State<App>,
     JobPath(job): JobPath,
+    Caller(caller): Caller,
     Query(page): Query<PageParams>,
     headers: HeaderMap,
 ) -> Result<Response, PracticeError> {
@@ -56,7 +57,7 @@ pub(crate) async fn follow(
     }
     check_no_page(&page)?;
     let last = last_event_id(&headers)?;
-    Ok(event_stream(Follower::start(app, job, last).await?.events()))
+    Ok(event_stream(Follower::start(app, job, last, Lifetime::new(caller)).await?.events()))
 }
 
 fn check_no_page(page: &PageParams) -> Result<(), ApiError> {
@@ -78,7 +79,7 @@ struct Follower {
     steps: VecDeque<weir_practice::jobs::ProgressStep>,
     phase: Phase,
     poll: Duration,
-    until: Instant,
+    lifetime: Lifetime,
     _slot: OwnedSemaphorePermit,
 }
 
@@ -97,7 +98,12 @@ enum Phase {
 
 impl Follower {
     /// Takes a slot and reads the first steps, so that a mistake of the client is an error and not a stream.
-    async fn start(app: App, job: JobRef, last: Option<String>) -> Result<Follower, PracticeError> {
+    async fn start(
+        app: App,
+        job: JobRef,
+        last: Option<String>,
+        lifetime: Lifetime,
+    ) -> Result<Follower, PracticeError> {
         let slots = slots(&app)?;
         let (slot, poll) = (slots.stream()?, slots.progress_poll);
         let mut follower = Follower {
@@ -107,7 +113,7 @@ impl Follower {
             steps: VecDeque::new(),
             phase: Phase::Behind,
             poll,
-            until: Instant::now() + STREAM_MAX,
+            lifetime,
             _slot: slot,
         };
         follower.read().await?;
@@ -147,7 +153,7 @@ impl Follower {
 
     /// Waits until it is time to look again; false when the stream has to end.
     async fn wait(&self) -> bool {
-        event_stream::wait(&self.app, self.poll, self.until).await
+        self.lifetime.wait(&self.app, self.poll).await
     }
 
     /// Reads the steps after the last one.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use axum::http::{Method, StatusCode};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -96,10 +97,21 @@ async fn a_stream_ends_when_the_server_stops() {
 }
 
 #[tokio::test]
+async fn a_stream_ends_with_its_session() {
+    let scene = Scene::start().await;
+    let (ada, again) = (scene.ada().await, scene.ada().await);
+    let mut stream = Stream::open(scene.app.address, &ada, None).await;
+    assert!(stream.next().await.is_some());
+    let ended = scene.change(&again, Method::DELETE, "/v1/session?everywhere=true").send().await;
+    assert_eq!(ended.status, StatusCode::NO_CONTENT);
+    while stream.next().await.is_some() {}
+}
+
+#[tokio::test]
 async fn a_wrong_event_id_is_refused() {
     let scene = Scene::start().await;
     let ada = scene.ada().await;
-    let call = scene.page(&ada, axum::http::Method::GET, "/v1/live");
+    let call = scene.page(&ada, Method::GET, "/v1/live");
     let problem = call.header("last-event-id", "soon").send().await.problem(Code::INVALID_REQUEST);
     assert_eq!(problem.details["field"], "Last-Event-ID");
     scene.app.get("/v1/live").send().await.problem(Code::UNAUTHORIZED);
