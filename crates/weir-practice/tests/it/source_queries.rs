@@ -1,4 +1,4 @@
-//! The query examples of the source document, on a table with everything that is kept beside its items.
+//! The query examples of AlgoItny, on a table with everything that is kept beside its items.
 
 use weir_practice::day::Day;
 use weir_practice::ids::{

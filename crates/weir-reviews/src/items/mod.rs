@@ -1,4 +1,4 @@
-//! The stored form of reviews and of everything below them, as document 001 lays it out.
+//! The stored form of reviews and of everything below them, in the layout of Quorum.
 //!
 //! Responses, findings and consensus items are in the partition of their review, whose key names the pull request; so they
 //! need no attributes for it.

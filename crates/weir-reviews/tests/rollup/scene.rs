@@ -118,7 +118,7 @@ impl Scene {
     }
 }
 
-/// The schema of document 001, as far as rollups need it.
+/// The schema of Quorum, as far as rollups need it.
 fn spec(name: &str) -> TableSpec {
     TableSpec::new(name, "PK", Kind::S)
         .sort("SK", Kind::S)

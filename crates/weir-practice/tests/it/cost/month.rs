@@ -1,4 +1,4 @@
-//! A month of the source document's 100 000 daily users: what the document says, what its own requests cost, and what
+//! A month of AlgoItny's 100 000 daily users: what its design says, what its own requests cost, and what
 //! ours do.
 
 use weir_table::capacity::{WRITE_STEP, read_milliunits};
@@ -77,7 +77,7 @@ pub(super) fn table(ledger: &Ledger<'_>, stored: &Stored) -> Vec<String> {
     let (says, recomputed, ours) =
         (sum(|line| line.says), sum(|line| line.recomputed), sum(|line| line.ours));
     assert_eq!(usd(says), "225.77", "the total of the document");
-    let head = "| | a day | document 003 | its requests, recomputed | Weir |".to_owned();
+    let head = "| | a day | AlgoItny's design | its requests, recomputed | Weir |".to_owned();
     let rows = lines.iter().map(|line| {
         let [says, recomputed, ours] = [line.says, line.recomputed, line.ours].map(dollars);
         format!("| {} | {} | {says} | {recomputed} | {ours} |", line.name, line.a_day)
