@@ -51,8 +51,9 @@ Examples:
   weir config                                   the values in effect and their origins
   weir doctor                                   check configuration, store and machine
 
-Commands use the server that has the store open. Without a server they open the store themselves. With --url (or WEIR_URL)
-they call a server elsewhere, with the token or admin key of --token-file, WEIR_TOKEN_FILE or WEIR_TOKEN:
+Commands use the server that has the store open. Without a server they open the store \
+themselves. With --url (or WEIR_URL) they call a server elsewhere, with the token or admin key \
+of --token-file, WEIR_TOKEN_FILE or WEIR_TOKEN:
   weir --url https://weir.example.com --token-file token.txt limiter check user-1 gpt-4
 
 Exit codes:

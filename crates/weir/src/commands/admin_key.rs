@@ -18,9 +18,9 @@ Examples:
   weir signing-key list                    the keys that verify tokens
   weir signing-key end 3f0c9a1be2d47765    refuse every token of a replaced key
 
-The server that is asked refuses the tokens of an ended key at once; instances on the same tables
-follow within auth.revocation_cache_secs. Keys that configuration sets are replaced there, and
-`end` works on them too.";
+The server that is asked refuses the tokens of an ended key at once; instances on the same \
+tables follow within auth.revocation_cache_secs. Keys that configuration sets are replaced \
+there, and `end` works on them too.";
 
 /// Flags of `weir admin-key`.
 #[derive(Debug, Args)]

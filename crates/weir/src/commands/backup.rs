@@ -15,11 +15,13 @@ Examples:
   weir backup /backups/monday --passphrase-file /etc/weir/backup.txt
   weir backup /backups/monday --data /var/lib/weir --without-keys
 
-A backup has the keys that sign tokens, leases, cursors and webhooks, encrypted with a passphrase, so
-that the restored service is the same one. --without-keys leaves them out: the restored service has
-new keys and refuses what the old ones signed. The backup is a consistent snapshot; the store stays in use meanwhile. It includes the raw outputs of
-reviews and the large texts and archives of practice in the data folder, but not those in an object
-store that reviews.raw or practice.objects names. `weir restore` creates a store from it. A running server writes the backup itself, as its own user.";
+A backup has the keys that sign tokens, leases, cursors and webhooks, encrypted with a \
+passphrase, so that the restored service is the same one. --without-keys leaves them out: the \
+restored service has new keys and refuses what the old ones signed. The backup is a consistent \
+snapshot; the store stays in use meanwhile. It includes the raw outputs of reviews and the large \
+texts and archives of practice in the data folder, but not those in an object store that \
+reviews.raw or practice.objects names. `weir restore` creates a store from it. A running server \
+writes the backup itself, as its own user.";
 
 /// Flags of `weir backup`.
 #[derive(Debug, Args)]

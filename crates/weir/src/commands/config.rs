@@ -14,7 +14,7 @@ Examples:
   weir config --listen 0.0.0.0:80 --json       the same with a flag of `weir serve`
   weir config default > weir.toml              a file with every key, its meaning and its default
 
-Each layer overrides those before it: defaults, weir.toml (or the file given with --config or
+Each layer overrides those before it: defaults, weir.toml (or the file given with --config or \
 WEIR_CONFIG), WEIR_* variables, flags. Secrets are shown as dots.";
 
 /// Flags of `weir config`.

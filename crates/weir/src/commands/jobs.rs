@@ -12,7 +12,7 @@ use crate::{output, time};
 const AFTER_HELP: &str = "\
 Examples:
   weir jobs list
-  weir jobs run usage-aggregator
+  weir jobs run limiter-usage
 
 Jobs run in servers. Without a server that has the store open there are no jobs to list or run.";
 

@@ -15,11 +15,11 @@ Examples:
   weir repair --dry-run                           what a repair would keep, and what it would lose
   weir repair --data /var/lib/weir
 
-Writes a new store from everything that can be read, and puts it in the place of the damaged one. Index
-and expiry entries are built anew. The old files are kept in the folder `damaged`; delete them when
-nothing is missed. The feed begins anew, so jobs that follow it make a full pass. Every loss is
-reported, with exit code 4. No server may have the store open. The disk needs room for a second copy.
-Where there is a backup, restoring it may lose less.";
+Writes a new store from everything that can be read, and puts it in the place of the damaged \
+one. Index and expiry entries are built anew. The old files are kept in the folder `damaged`; \
+delete them when nothing is missed. The feed begins anew, so jobs that follow it make a full \
+pass. Every loss is reported, with exit code 4. No server may have the store open. The disk \
+needs room for a second copy. Where there is a backup, restoring it may lose less.";
 
 /// Flags of `weir repair`.
 #[derive(Debug, Args)]

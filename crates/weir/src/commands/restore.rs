@@ -15,8 +15,8 @@ Examples:
   weir restore /backups/monday --data /var/lib/weir --passphrase-file /etc/weir/backup.txt
   weir restore /backups/monday --without-keys     the restored service gets new keys
 
-The target must be empty or not exist, because existing data is never overwritten. The whole backup
-is checked before anything is written. A backup without keys needs no passphrase.";
+The target must be empty or not exist, because existing data is never overwritten. The whole \
+backup is checked before anything is written. A backup without keys needs no passphrase.";
 
 /// Flags of `weir restore`.
 #[derive(Debug, Args)]

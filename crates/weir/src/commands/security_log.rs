@@ -15,8 +15,9 @@ Examples:
   weir security-log                the newest events
   weir security-log --from yesterday --limit 1000 --json
 
-Events are kept for 90 days. They name tokens, keys and clients by their ids and contain no secrets.
-Of failed sign-ins, at most 60 per minute and instance are recorded; the server's log has all of them.";
+Events are kept for 90 days. They name tokens, keys and clients by their ids and contain no \
+secrets. Of failed sign-ins, at most 60 per minute and instance are recorded; the server's log \
+has all of them.";
 
 /// Flags of `weir security-log`.
 #[derive(Debug, Args)]

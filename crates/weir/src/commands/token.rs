@@ -18,9 +18,9 @@ Examples:
   weir token revoke 0198c1f2-7d1e-7c33-9c58-0d0f4d5b7a11
 
 A scope is `admin`, `metrics` (only GET /metrics, for Prometheus), or grants separated by spaces:
-`ns:NAME`, `org:ID`, `org:ID app:ID`, `reviews[:OWNER[/REPO]]`, `practice`, `practice:user:ID`,
-`practice:worker`. An action restricts a grant: `ns:NAME:acquire`, `org:ID:submit`, and `:read` at
-any of them. A token is shown once.";
+`ns:NAME`, `org:ID`, `org:ID app:ID`, `reviews[:OWNER[/REPO]]`, `practice`, `practice:user:ID`, \
+`practice:worker`. An action restricts a grant: `ns:NAME:acquire`, `org:ID:submit`, and `:read` \
+at any of them. A token is shown once.";
 
 const DAY_SECS: u64 = 24 * 60 * 60;
 

@@ -15,10 +15,10 @@ Examples:
   weir verify                                     the store in ./weir-data
   weir verify --data /var/lib/weir --json
 
-Reads the whole log, every table file and every entry: checksums, gaps in the sequence of commits,
-index and expiry entries against items. Nothing is changed. No server may have the store open; to
-check a store that is in use, verify a restored backup of it. The exit code is 4 if the store is
-damaged; `weir repair` keeps what can be read.";
+Reads the whole log, every table file and every entry: checksums, gaps in the sequence of \
+commits, index and expiry entries against items. Nothing is changed. No server may have the \
+store open; to check a store that is in use, verify a restored backup of it. The exit code is 4 \
+if the store is damaged; `weir repair` keeps what can be read.";
 
 /// Flags of `weir verify`.
 #[derive(Debug, Args)]

@@ -41,16 +41,17 @@ Examples:
   weir copy --from dynamodb:http://localhost:8000 --to embedded:./copy --tables orders,customers
   weir copy --from embedded:./weir-data --to dynamodb: --rate 500
 
-A copy that was interrupted continues when the same command runs again: the destination stores the
-position in the table weir-copy-position, which is deleted at the end. At the end both sides are read
-and compared by count and checksum. With exit code 4 the message lists the tables that differ; running
-the command again copies those tables again. Stop writers to the source first.
+A copy that was interrupted continues when the same command runs again: the destination stores \
+the position in the table weir-copy-position, which is deleted at the end. At the end both sides \
+are read and compared by count and checksum. With exit code 4 the message lists the tables that \
+differ; running the command again copies those tables again. Stop writers to the source first.
 
-The tables of the installation itself are not copied: the security log, the leases of jobs and the
-positions in the change feed. Of weir-edge the revocations are copied, and the admin key is not.
+The tables of the installation itself are not copied: the security log, the leases of jobs and \
+the positions in the change feed. Of weir-edge the revocations are copied, and the admin key is \
+not.
 
-Expired items (by the table's ttl attribute) are not copied. Items that expire within the next hour
-are not compared, because each store deletes expired items at its own time.";
+Expired items (by the table's ttl attribute) are not copied. Items that expire within the next \
+hour are not compared, because each store deletes expired items at its own time.";
 
 /// Items that expire within this time after the start of the comparison are not compared.
 const EXPIRING_S: i64 = 3600;

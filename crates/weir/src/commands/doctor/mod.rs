@@ -26,8 +26,8 @@ Examples:
   weir doctor                                  the configuration and store that `weir serve` would use
   weir doctor --data /var/lib/weir --json
 
-Every check prints one line: ✓ passed, ! warning, ✗ problem. The exit code is 4 if there is a problem.
-A running server is not disturbed.";
+Every check prints one line: ✓ passed, ! warning, ✗ problem. The exit code is 4 if there is a \
+problem. A running server is not disturbed.";
 
 /// Maximum response time of the store.
 const STORE_WITHIN: Duration = Duration::from_secs(10);

@@ -39,8 +39,9 @@ Examples:
   weir keeper totals 550e8400-e29b-41d4-a716-446655440000 --from 2026-01-01 --to 2026-01-31 --plot
   weir keeper simulate --org org.yaml --requests 20000 --plot
 
-An org's file has org_id, org_name, timezone, quota_scope (ORG or APP), model_ordering and quotas; an app's file has
-org_id, app_id, app_name and the settings that differ from its org. Quotas apply to a day, in micro-USD or like $12.50.";
+An org's file has org_id, org_name, timezone, quota_scope (ORG or APP), model_ordering and \
+quotas; an app's file has org_id, app_id, app_name and the settings that differ from its org. \
+Quotas apply to a day, in micro-USD or like $12.50.";
 
 /// Flags of `weir keeper`.
 #[derive(Debug, Args)]

@@ -18,9 +18,10 @@ Examples:
   weir limiter import-zae --from 'dynamodb:?region=eu-central-1' --table my-stack --dry-run
   weir limiter import-zae --from dynamodb:http://localhost:8000 --table my-stack --history
 
-The source is a table of zae-limiter of any release. Namespaces, entities, limits and the live balances of
-buckets are created where they are missing, so the same command can run again: it continues where it
-stopped, and changes nothing that exists. What Weir cannot express is listed, and the exit code is 4.
+The source is a table of zae-limiter of any release. Namespaces, entities, limits and the live \
+balances of buckets are created where they are missing, so the same command can run again: it \
+continues where it stopped, and changes nothing that exists. What Weir cannot express is listed, \
+and the exit code is 4.
 
 Stop the programs that use the source first, and a Weir server on the same embedded store.";
 

@@ -33,8 +33,8 @@ Examples:
   weir limiter limits plan limits.yaml
   weir limiter usage --entity user-1 --plot
 
-A limit is NAME=AMOUNT/PERIOD: its bucket refills AMOUNT tokens every PERIOD (s, min, h, day, or 90s, 5min) and holds
-AMOUNT tokens at most, or N with `,burst=N`.";
+A limit is NAME=AMOUNT/PERIOD: its bucket refills AMOUNT tokens every PERIOD (s, min, h, day, or \
+90s, 5min) and holds AMOUNT tokens at most, or N with `,burst=N`.";
 
 /// Flags of `weir limiter`.
 #[derive(Debug, Args)]

@@ -38,8 +38,9 @@ Examples:
   weir practice jobs watch script-generation 77
   weir practice stats --from 2026-01-01 --to 2026-01-31
 
-A plan says how often a user may do an action on a day: get a hint, or execute code. A problem has test cases. A run of a
-user is recorded in the history. A job waits for a worker, which claims it, reports progress and completes it.
+A plan says how often a user may do an action on a day: get a hint, or execute code. A problem \
+has test cases. A run of a user is recorded in the history. A job waits for a worker, which \
+claims it, reports progress and completes it.
 
 A text can be given as it is, as @FILE, or as - for standard input.";
 

@@ -22,7 +22,8 @@ accepted       share of the findings with feedback that were accepted
 agreement      2a/(2a+b+c): a issues that both found, b and c findings of one of them only
 kappa          Cohen's kappa over (review, file, category): 0 is chance, 1 is full agreement
 
-A range in brackets is a 95 % interval. The job reviews-rollup of a server sums new reviews every few seconds (jobs.aggregate_interval_secs).";
+A range in brackets is a 95 % interval. The job reviews-rollup of a server sums new reviews \
+every few seconds (jobs.aggregate_interval_secs).";
 
 /// Flags of `weir reviews compare`.
 #[derive(Debug, Args)]

@@ -12,7 +12,8 @@ Examples:
   weir reviews feedback 7f3a gpt-5 finding-001 --accept --by octocat
   weir reviews feedback 7f3a gpt-5 finding-002 --dismiss --by octocat
 
-Feedback that is given again replaces the earlier one. `weir reviews compare` has the share of accepted findings.";
+Feedback that is given again replaces the earlier one. `weir reviews compare` has the share of \
+accepted findings.";
 
 /// Flags of `weir reviews feedback`.
 #[derive(Debug, Args)]

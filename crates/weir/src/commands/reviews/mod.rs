@@ -39,8 +39,8 @@ Examples:
   weir reviews feedback 7f3a gpt-5 finding-001 --accept --by octocat
   weir reviews compare --repo acme/shop --from 2026-01-01
 
-A review has one response of each model, with its findings in a pull request. Issues that several models found form a
-consensus.";
+A review has one response of each model, with its findings in a pull request. Issues that \
+several models found form a consensus.";
 
 /// Flags of `weir reviews`.
 #[derive(Debug, Args)]

@@ -13,7 +13,8 @@ Examples:
   weir reviews report 7f3a --format markdown > comment.md && gh pr comment 42 --body-file comment.md
   weir reviews report 7f3a --format sarif > agreed.sarif
 
-Markdown fits into a comment on GitHub. SARIF has the issues that models agree on, or with --findings every finding.";
+Markdown fits into a comment on GitHub. SARIF has the issues that models agree on, or with \
+--findings every finding.";
 
 /// Flags of `weir reviews report`.
 #[derive(Debug, Args)]

@@ -21,8 +21,8 @@ Examples:
   weir reviews rollups verify
   weir reviews rollups verify --repo acme/shop --from 2026-01-01 --to 2026-02-01 --recompute
 
-The job reviews-rollup sums reviews by repository, model and day. `verify` computes these sums again from the reviews and
-exits with code 4 if a stored one differs.";
+The job reviews-rollup sums reviews by repository, model and day. `verify` computes these sums \
+again from the reviews and exits with code 4 if a stored one differs.";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {

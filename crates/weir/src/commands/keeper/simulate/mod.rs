@@ -18,10 +18,12 @@ Examples:
   weir keeper simulate --org org.yaml --app search.yaml --app chat.yaml --csv yesterday.csv
   weir keeper simulate --org-id 550e8400-e29b-41d4-a716-446655440000 --app-id api --csv yesterday.csv
 
-A file of submissions is CSV with the columns timestamp (like 2026-01-23T14:00:00Z), input_tokens and output_tokens, and
-may have cached_read_tokens, cached_write_tokens and app_id. Other columns of a submission, such as request_id and
-model_label, are ignored. Each submission goes to the model that its app selected last; an app selects again as often as the
-configuration says, or as --cache says. Where quotas are of each app, an app without a configuration has that of its org.";
+A file of submissions is CSV with the columns timestamp (like 2026-01-23T14:00:00Z), \
+input_tokens and output_tokens, and may have cached_read_tokens, cached_write_tokens and app_id. \
+Other columns of a submission, such as request_id and model_label, are ignored. Each submission \
+goes to the model that its app selected last; an app selects again as often as the configuration \
+says, or as --cache says. Where quotas are of each app, an app without a configuration has that \
+of its org.";
 
 /// Flags of `weir keeper simulate`.
 #[derive(Debug, Args)]

@@ -16,8 +16,8 @@ Examples:
   weir practice jobs submit problem-extraction --url https://www.acmicpc.net/problem/1000
   weir practice jobs submit problem-extraction --url https://www.acmicpc.net/problem/1000 --idempotency-key page-1000
 
-Script generation requires --platform, --problem and --title; problem extraction requires --url. The same job with the same
---id or --idempotency-key again changes nothing.";
+Script generation requires --platform, --problem and --title; problem extraction requires --url. \
+The same job with the same --id or --idempotency-key again changes nothing.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SUBMIT_HELP)]

@@ -30,8 +30,9 @@ Examples:
   weir practice migrate rollback --dry-run        what PostgreSQL lacks
   weir practice migrate status
 
-Ids derive from the ids of rows, so copying a row twice changes nothing. docs/practice-migration.md is the guide.
-A server on the same embedded store must be stopped meanwhile.";
+Ids derive from the ids of rows, so copying a row twice changes nothing. \
+docs/practice-migration.md is the guide. A server on the same embedded store must be stopped \
+meanwhile.";
 
 /// Flags of `weir practice migrate`.
 #[derive(Debug, Args)]

@@ -15,8 +15,9 @@ Examples:
   weir practice problems create baekjoon 1000 --title A+B --tag math --solution-file sum.py --language python --publish
   weir practice problems create baekjoon 1000 --title A+B --constraints @constraints.txt --test-cases cases.json
 
-The file of --test-cases is a JSON array like [{\"input\": \"1 2\", \"output\": \"3\", \"sample\": true}]; they are created with
-the problem or not at all. `weir practice test-cases upload` adds more of them, also from a zip archive.";
+The file of --test-cases is a JSON array like [{\"input\": \"1 2\", \"output\": \"3\", \
+\"sample\": true}]; they are created with the problem or not at all. `weir practice test-cases \
+upload` adds more of them, also from a zip archive.";
 
 const UPDATE_HELP: &str = "\
 Examples:

@@ -30,7 +30,8 @@ The JSON is the body of POST /v1/reviews:
        \"category\": \"security\", \"file_path\": \"src/login.py\", \"line_start\": 3, \"line_end\": 5,
        \"title\": \"SQL injection\", \"description\": \"…\"}]}]}
 
-SARIF 2.1.0 is recognised by its content. Each SARIF file has the findings of one model, or one run for each.
+SARIF 2.1.0 is recognised by its content. Each SARIF file has the findings of one model, or one \
+run for each.
 
 Exit code 4 says that --fail-on found an issue; the review is recorded then too.";
 
