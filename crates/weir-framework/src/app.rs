@@ -143,6 +143,17 @@ impl std::fmt::Debug for App {
     }
 }
 
+/// The admin key when the server starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminKeyAtStart {
+    /// There is one, from before or from the configuration.
+    There,
+    /// It was generated and saved in this file.
+    Saved(PathBuf),
+    /// There is none. A store that instances share has no folder to save one in, so the operator makes it.
+    Missing,
+}
+
 impl App {
     /// Opens authentication, creates the tables of `services` and starts their jobs. `data` is the
     /// folder of an embedded store.
@@ -324,17 +335,19 @@ impl App {
     }
 
     /// Generates the admin key on the first start with an embedded store and saves it in the store's folder.
-    /// Returns the path of the file, or none if there is a key already or the store is not embedded.
     ///
     /// # Errors
-    /// The store or the file cannot be written.
-    pub async fn ensure_admin_key(&self) -> Result<Option<PathBuf>> {
+    /// The store fails, or the file cannot be written.
+    pub async fn ensure_admin_key(&self) -> Result<AdminKeyAtStart> {
         let Some(data) = &self.0.data else {
-            return Ok(None);
+            let exists = self.0.auth.has_admin_key().await?;
+            return Ok(if exists { AdminKeyAtStart::There } else { AdminKeyAtStart::Missing });
         };
         match self.0.auth.ensure_admin_key().await? {
-            Ensured::Made(key) => saved_key::save_admin_key(data, &key).map(Some),
-            Ensured::There => self.check_saved_admin_key(data).await.map(|()| None),
+            Ensured::Made(key) => saved_key::save_admin_key(data, &key).map(AdminKeyAtStart::Saved),
+            Ensured::There => {
+                self.check_saved_admin_key(data).await.map(|()| AdminKeyAtStart::There)
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use weir_table::{AnyBackend, Error, Result, Store};
 
-use crate::app::{App, Service, Settings};
+use crate::app::{AdminKeyAtStart, App, Service, Settings};
 use crate::listen::{self, Listener, Origin};
 use crate::{router, socket};
 
@@ -44,8 +44,8 @@ impl std::fmt::Debug for Server {
 pub struct Started {
     /// Origin of the server.
     pub origin: Origin,
-    /// File of the admin key, if this start generated one.
-    pub admin_key_file: Option<PathBuf>,
+    /// Whether there is an admin key, and where this start saved it if it generated one.
+    pub admin_key: AdminKeyAtStart,
 }
 
 /// Serves until SIGTERM or SIGINT. Calls `ready` with the server's origin when it accepts requests.
@@ -127,7 +127,7 @@ async fn serve(
     if let Some(expiry) = listener.certificate_expiry() {
         app.metrics().follow_certificate(expiry);
     }
-    let admin_key_file = app.ensure_admin_key().await?;
+    let admin_key = app.ensure_admin_key().await?;
     let mut serving = JoinSet::new();
     if let Some(data) = &data {
         let doing = || format!("making the socket in {}", data.display());
@@ -138,7 +138,7 @@ async fn serve(
     let listener = listener.metrics(app.metrics().listener.clone());
     let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(app.clone())));
-    ready(Started { origin, admin_key_file });
+    ready(Started { origin, admin_key });
 
     stop().await;
     app.drain();

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use sd_notify::NotifyState;
+use weir_framework::app::AdminKeyAtStart;
 use weir_framework::{Server, Started};
 
 use crate::config::{ServeFlags, Source, check_shared_keys};
@@ -17,17 +18,17 @@ Examples:
   weir serve --store dynamodb --region eu-central-1 --table-prefix prod-
   weir serve --config /etc/weir.toml
 
-The server prints `listening on http://HOST:PORT` when it accepts requests. GET /healthz shows that
-the process is running; GET /readyz shows whether its store responds, and how fast. After SIGTERM or
-Ctrl-C the server finishes the requests in progress and closes the store. SIGHUP reads the TLS
-certificate again.
+The server prints `listening on http://HOST:PORT` when it accepts requests. GET /healthz shows \
+that the process is running; GET /readyz shows whether its store responds, and how fast. After \
+SIGTERM or Ctrl-C the server finishes the requests in progress and closes the store. SIGHUP \
+reads the TLS certificate again.
 
-With an embedded store, other `weir` commands reach the server through DIR/weir.sock, which only
+With an embedded store, other `weir` commands reach the server through DIR/weir.sock, which only \
 the server's user may use.
 
-Flags override WEIR_* variables, which override weir.toml, which overrides the defaults; `weir config`
-shows the result. On DynamoDB auth.signing_key and auth.cursor_key are required, because all
-instances share them.";
+Flags override WEIR_* variables, which override weir.toml, which overrides the defaults; `weir \
+config` shows the result. On DynamoDB auth.signing_key and auth.cursor_key are required, because \
+all instances share them.";
 
 /// Flags of `weir serve`.
 #[derive(Debug, Args)]
@@ -83,11 +84,15 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
 
 /// Prints the server's address, and reports to systemd that the server is ready. A closed stdout does not stop the server.
 fn tell(started: Started) {
-    if let Some(file) = &started.admin_key_file {
-        let file = file.display();
-        output::note(format!(
-            "the admin key was generated and saved in {file} (send it as X-API-Key)"
-        ));
+    match &started.admin_key {
+        AdminKeyAtStart::There => {}
+        AdminKeyAtStart::Saved(file) => output::note(format!(
+            "the admin key was generated and saved in {} (send it as X-API-Key)",
+            file.display()
+        )),
+        AdminKeyAtStart::Missing => output::note(
+            "there is no admin key yet; `weir admin-key rotate --store dynamodb` makes one and shows it once",
+        ),
     }
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();

@@ -70,7 +70,7 @@ fn checked(
     }
 }
 
-/// The configured signing key: PEM for ES256, other text for HS256.
+/// The configured signing key: PEM for ES256, base64 for HS256.
 fn signing_key(
     key: &str,
     value: Option<&config::Secret>,
@@ -83,7 +83,8 @@ fn signing_key(
         return Ok(Some(KeySource::Es256(Secret::new(secret.expose()))));
     }
     let secret = checked(Some(secret), &format!("{key}_file"), config::check::signing)?;
-    Ok(secret.map(|secret| KeySource::Hs256(Secret::new(secret.expose()))))
+    let bytes = secret.and_then(|secret| secret.key_bytes());
+    Ok(bytes.map(|bytes| KeySource::Hs256(bytes.into())))
 }
 
 /// The configured cursor key, if there is one.

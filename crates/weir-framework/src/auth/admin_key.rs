@@ -137,6 +137,19 @@ impl<B: Backend> AdminKey<B> {
         Ok(Ensured::Made(key))
     }
 
+    /// Whether there is a key.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn exists(&self) -> Result<bool> {
+        if self.configured.is_some() {
+            return Ok(true);
+        }
+        let _asking = self.asking.lock().await;
+        self.read().await?;
+        Ok(self.known.lock().hash.is_some())
+    }
+
     /// Replaces the key. This instance refuses the old one at once, others within the cache time.
     ///
     /// # Errors

@@ -144,6 +144,14 @@ impl<B: Backend> Auth<B> {
         self.admin_key.ensure().await
     }
 
+    /// Whether there is an admin key.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn has_admin_key(&self) -> Result<bool> {
+        self.admin_key.exists().await
+    }
+
     /// Replaces the admin key, and ends the sessions that it opened.
     ///
     /// # Errors

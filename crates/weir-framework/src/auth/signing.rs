@@ -19,6 +19,7 @@ use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde::Serialize;
 use weir_table::{Error, Result};
+use zeroize::Zeroizing;
 
 use super::secret::Secret;
 
@@ -33,9 +34,25 @@ const COORDINATE: usize = 32;
 #[derive(Debug, Clone)]
 pub enum KeySource {
     /// A secret of at least [`SECRET_MIN`] bytes that every instance knows: HS256.
-    Hs256(Secret),
+    Hs256(SecretBytes),
     /// A private key on P-256 as PKCS#8 in PEM: ES256.
     Es256(Secret),
+}
+
+/// The bytes of a secret. They are not shown, and wiped when dropped.
+#[derive(Clone)]
+pub struct SecretBytes(Zeroizing<Vec<u8>>);
+
+impl From<Vec<u8>> for SecretBytes {
+    fn from(bytes: Vec<u8>) -> SecretBytes {
+        SecretBytes(Zeroizing::new(bytes))
+    }
+}
+
+impl fmt::Debug for SecretBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("•••")
+    }
 }
 
 /// The algorithm of a signature.
@@ -80,7 +97,7 @@ impl SigningKey {
     /// The secret is too short, or the text is not a private key on P-256.
     pub fn from_source(field: &str, source: &KeySource) -> Result<SigningKey> {
         match source {
-            KeySource::Hs256(secret) => Self::hs256(field, secret.expose().as_bytes()),
+            KeySource::Hs256(secret) => Self::hs256(field, &secret.0),
             KeySource::Es256(pem) => Self::es256(field, pem.expose()),
         }
     }
@@ -306,7 +323,7 @@ mod tests {
 
     #[test]
     fn the_public_part_is_told_and_only_that() {
-        let secret = Secret::new("0123456789abcdef0123456789abcdef");
+        let secret = b"0123456789abcdef0123456789abcdef".to_vec().into();
         let previous = SigningKey::from_source("signing.previous", &KeySource::Hs256(secret));
         let keys = Keyring::new(es256(RFC_PEM).unwrap(), Some(previous.unwrap())).unwrap();
         let jwks = serde_json::to_value(keys.jwks()).unwrap();
@@ -336,7 +353,7 @@ mod tests {
         assert!(refused("drowssap").starts_with("signing.key: is no private key in PEM"));
         assert!(!refused("drowssap").contains("drowssap"));
         assert!(refused(P384_PEM).contains("is no private key on the curve P-256"));
-        let short = KeySource::Hs256(Secret::new("only thirty-one bytes, one less"));
+        let short = KeySource::Hs256(b"only thirty-one bytes, one less".to_vec().into());
         let refused = SigningKey::from_source("signing.key", &short).unwrap_err();
         let text = "signing.key: a secret for HS256 has at least 32 bytes";
         assert_eq!(refused.to_string(), text);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_framework::auth::admin_key::Ensured;
 use weir_framework::auth::grant::Grants;
 use weir_framework::auth::signing::KeySource;
-use weir_framework::auth::{Auth, Secret, Settings, TokenError};
+use weir_framework::auth::{Auth, Settings, TokenError};
 use weir_table::Store;
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
@@ -31,7 +31,7 @@ impl Shared {
 
     async fn open(&self) -> Auth<Dynamo> {
         let settings = Settings {
-            signing: Some(KeySource::Hs256(Secret::new("s".repeat(32)))),
+            signing: Some(KeySource::Hs256(vec![b's'; 32].into())),
             ..Settings::default()
         };
         let (store, clock) = (self.store.clone(), self.clock.clone());

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use weir_framework::auth::key_file::{load, rotate};
 use weir_framework::auth::signing::KeySource;
-use weir_framework::auth::{Auth, AuthError, Secret, Settings, TokenError};
+use weir_framework::auth::{Auth, AuthError, Settings, TokenError};
 
 use weir_testkit::watched::Strike;
 
@@ -84,8 +84,8 @@ async fn tokens_survive_a_restart_and_one_rotation_but_not_two() {
 async fn tokens_of_an_ended_key_are_refused_here_at_once_and_elsewhere_within_a_minute() {
     let place = Place::new();
     let settings = |current: &str, previous: Option<&str>| Settings {
-        signing: Some(KeySource::Hs256(Secret::new(current.repeat(32)))),
-        previous: previous.map(|key| KeySource::Hs256(Secret::new(key.repeat(32)))),
+        signing: Some(KeySource::Hs256(current.repeat(32).into_bytes().into())),
+        previous: previous.map(|key| KeySource::Hs256(key.repeat(32).into_bytes().into())),
         ..Settings::default()
     };
     let old = pair(&place.open_with(&settings("a", None)).await.unwrap(), CLIENT).await;
@@ -158,7 +158,7 @@ async fn a_shared_store_needs_a_configured_key() {
     assert!(refused.starts_with("signing.key: must be configured"), "{refused}");
 
     let secret = "a secret that all the instances know";
-    settings.signing = Some(KeySource::Hs256(Secret::new(secret)));
+    settings.signing = Some(KeySource::Hs256(secret.as_bytes().to_vec().into()));
     let shared = Auth::open(store, clock, &settings, None, scope_kinds()).await.unwrap();
     let token = pair(&shared, CLIENT).await.access.token;
     let other = place.open_with(&settings).await.unwrap();
@@ -176,7 +176,7 @@ async fn a_shared_store_needs_a_configured_key() {
 async fn wrong_settings_are_named() {
     let place = Place::new();
     let usual = Settings::default;
-    let key = || Some(KeySource::Hs256(Secret::new("k".repeat(32))));
+    let key = || Some(KeySource::Hs256(vec![b'k'; 32].into()));
     let cases = [
         ("issuer", Settings { issuer: String::new(), ..usual() }),
         ("access_secs: is 0", Settings { access_secs: 0, ..usual() }),

@@ -22,7 +22,7 @@ const PEM: &str = "-----BEGIN PRIVATE KEY-----\n\
 const START: u64 = START_MS / 1000;
 
 fn secret(text: &str) -> SigningKey {
-    SigningKey::from_source("signing", &KeySource::Hs256(Secret::new(text))).unwrap()
+    SigningKey::from_source("signing", &KeySource::Hs256(text.as_bytes().to_vec().into())).unwrap()
 }
 
 fn pem() -> SigningKey {

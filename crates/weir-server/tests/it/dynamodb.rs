@@ -1,7 +1,6 @@
 //! The edge on a store that instances share: two servers on one DynamoDB endpoint.
 
 use serde_json::Value;
-use weir_framework::auth::Secret;
 use weir_framework::auth::signing::KeySource;
 use weir_framework::testing::TestApp;
 use weir_framework::{Code, Settings};
@@ -15,8 +14,8 @@ async fn store(prefix: &str) -> Store<AnyBackend> {
 }
 
 fn shared(settings: &mut Settings) {
-    let secret = Secret::new("a signing key that both instances know of");
-    settings.auth.signing = Some(KeySource::Hs256(secret));
+    let secret = b"a signing key that both instances know of".to_vec();
+    settings.auth.signing = Some(KeySource::Hs256(secret.into()));
     // Tokens expire by this clock, items by DynamoDB's: it must not be behind.
     settings.clock = Clock::manual(Clock::System.now_ms());
 }

@@ -1,7 +1,6 @@
 //! Instances that share one DynamoDB.
 
 use serde_json::json;
-use weir_framework::auth::Secret;
 use weir_framework::auth::signing::KeySource;
 use weir_framework::testing::TestApp;
 use weir_server::keeper::{KeeperService, Settings};
@@ -34,7 +33,7 @@ impl Shared {
         let (limits, budgets) = (LimiterService::default(), KeeperService::new(settings));
         let app =
             TestApp::builder(vec![Box::new(limits), Box::new(budgets)]).settings(|settings| {
-                let secret = Secret::new("a signing key that all instances know of");
+                let secret = b"a signing key that all instances know of".to_vec().into();
                 settings.auth.signing = Some(KeySource::Hs256(secret));
                 // Tokens expire by this clock, items by DynamoDB's: it must not be behind.
                 settings.clock = Clock::manual(Clock::System.now_ms());

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use weir_framework::Code;
-use weir_framework::auth::Secret;
 use weir_framework::auth::signing::KeySource;
 use weir_framework::testing::{Reply, TestApp};
 use weir_server::limiter::LimiterService;
@@ -26,7 +25,7 @@ impl Scene {
         let services: Vec<Box<dyn weir_framework::Service>> =
             vec![Box::new(LimiterService::default())];
         let app = TestApp::builder(services).store(store).settings(|settings| {
-            let secret = Secret::new("a signing key of thirty-two bytes");
+            let secret = b"a signing key of thirty-two bytes".to_vec().into();
             settings.auth.signing = Some(KeySource::Hs256(secret));
         });
         let scene = Scene { app: app.start().await };

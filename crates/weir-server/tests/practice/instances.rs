@@ -3,7 +3,6 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 use weir_framework::Code;
-use weir_framework::auth::Secret;
 use weir_framework::auth::signing::KeySource;
 use weir_framework::testing::TestApp;
 use weir_server::practice::PracticeService;
@@ -17,7 +16,7 @@ pub(crate) async fn instance(prefix: &str) -> Scene {
     let dynamo = weir_testkit::stage::dynamodb(prefix).await;
     let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
     let app = TestApp::builder(vec![Box::new(PracticeService::default())]).settings(|settings| {
-        let secret = Secret::new("a signing key that all instances know of");
+        let secret = b"a signing key that all instances know of".to_vec().into();
         settings.auth.signing = Some(KeySource::Hs256(secret));
         settings.clock = Clock::manual(Clock::System.now_ms());
         settings.run_jobs = false;

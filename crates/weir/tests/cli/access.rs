@@ -1,5 +1,6 @@
 //! `weir token`, `weir admin-key`, `weir signing-key`, `weir jobs`: with a server and without one.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::home::{Home, Run};
@@ -162,4 +163,21 @@ fn jobs_are_listed_and_an_unknown_one_is_named() {
 fn commands_need_a_store() {
     let home = Home::new();
     home.weir("token list").fails(3, &["no store in"]);
+}
+
+#[test]
+fn tokens_stay_valid_where_the_generated_signing_key_is_configured() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let token = answer(home.weir("token issue one --scope admin"));
+    assert_eq!(server.get_as("/v1/whoami", &token).0, 200);
+    assert_eq!(server.stop(), Some(0));
+
+    let file = home.path("weir-data/signing.key");
+    let kept: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    fs::remove_file(&file).unwrap();
+    home.configure(&format!("[auth]\nsigning_key = {}", kept["current"]));
+    let server = home.serve("weir-data");
+    assert_eq!(server.get_as("/v1/whoami", &token).0, 200);
+    assert!(!file.exists());
 }

@@ -1,5 +1,6 @@
 //! A folder of a test's own, with `weir` run inside it.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -128,14 +129,18 @@ impl Home {
 
     /// Starts a server with these variables set.
     pub(crate) fn serve_in(&self, variables: &[(&str, &str)], flags: &[&str]) -> Server {
-        let mut child = self
-            .command()
-            .envs(variables.iter().copied())
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Home::started(self.command().envs(variables.iter().copied()), flags)
+    }
+
+    /// Starts a server whose notes go to a file.
+    pub(crate) fn serve_noting(&self, file: &str, flags: &[&str]) -> Server {
+        let notes = fs::File::create(self.path(file)).unwrap();
+        Home::started(self.command().stderr(notes), flags)
+    }
+
+    fn started(command: &mut Command, flags: &[&str]) -> Server {
+        let serve = command.args(["serve", "--listen", "127.0.0.1:0"]).args(flags);
+        let mut child = serve.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || sender.send(lines.next().unwrap().unwrap()));

@@ -1,5 +1,6 @@
 //! `weir serve`: starting, answering, stopping.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::home::{Home, signal};
@@ -130,6 +131,22 @@ fn it_does_not_start_on_a_shared_store_without_shared_keys() {
     let run = home.weir(serve);
     assert!(!run.err.contains("WEIR_SIGNING_KEY"), "{run:?}");
     run.fails(2, &["WEIR_CURSOR_KEY"]);
+}
+
+#[test]
+fn a_first_start_on_dynamodb_local_says_how_to_make_an_admin_key() {
+    let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
+    let prefix = weir_testkit::unique_prefix("start");
+    let store = format!("--store dynamodb --dynamodb-endpoint {endpoint} --table-prefix {prefix}");
+    let flags: Vec<&str> = store.split(' ').collect();
+    let home = Home::new();
+    home.configure(SHARED_KEYS);
+    let notes = || fs::read_to_string(home.path("serve.err")).unwrap();
+    assert_eq!(home.serve_noting("serve.err", &flags).stop(), Some(0));
+    assert!(notes().contains("there is no admin key yet; `weir admin-key rotate"), "{}", notes());
+    home.weir(&format!("admin-key rotate {store}")).ok();
+    assert_eq!(home.serve_noting("serve.err", &flags).stop(), Some(0));
+    assert!(!notes().contains("there is no admin key"), "{}", notes());
 }
 
 #[test]
