@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import httpx
 
 from .clock import rfc3339
-from .core import Program, Request, path
+from .core import Program, Request, Response, path
 from .decode import decode
 from .drivers import AsyncDriver, Awaiting, Blocking, Driver, aeach, awaiting, blocking, each
 from .queue import Queue
@@ -57,14 +57,12 @@ class BudgetCalls:
         tag = None if force_check else self._cache.tag()
         where = get(self._at + "model-selection", {"force_check": "true" if force_check else None})
         request: Request = where.with_headers({"if-none-match": tag}) if tag else where
-        return self._cache.keep((yield from self.session.exchange(request)))
+        return (yield from self.session.exchange(request, self._cache.keep))
 
     def submit(self, report: dict[str, Any]) -> Program[Submitted]:
         """Submit a report now."""
         body = {"timestamp": rfc3339(self.session.clock.server_ms()), **report}
-        response = yield from self.session.exchange(post(self._at + "costs", body, idempotent=True))
-        answer = response.json()
-        return decode(Submitted, {**answer.get("processing", {}), **answer})
+        return (yield from self.session.exchange(post(self._at + "costs", body, idempotent=True), submitted))
 
     def enqueue(self, report: dict[str, Any]) -> str:
         """Store a report on disk, and return its `request_id`."""
@@ -85,6 +83,12 @@ class BudgetCalls:
 
     def _aggregates(self, whole_org: bool) -> str:
         return path("/api/v1/orgs/{}/aggregates", self.org) if whole_org else self._at + "aggregates"
+
+
+def submitted(response: Response) -> Submitted:
+    """Read the response to a submission."""
+    answer = decode(dict[str, Any], response.json())
+    return decode(Submitted, {**(answer.get("processing") or {}), **answer})
 
 
 def day_of(day: date | None) -> str:

@@ -7,6 +7,7 @@ under the lock of the credentials) and is sent the result. `weir.drivers` runs a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
@@ -44,8 +45,11 @@ class Response:
     body: bytes
 
     def json(self) -> Any:
-        """Return the body as JSON, or `None` when there is none."""
-        return json.loads(self.body) if self.body else None
+        """Return the body as JSON. Raises `NotWeirs` when it is none, as the page of a proxy is, or a body that was cut off."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise NotWeirs(f"status {self.status} with {len(self.body)} bytes that are no JSON") from error
 
 
 @dataclass(frozen=True)
@@ -70,12 +74,18 @@ class Exclusive:
 
 
 class NetworkFailure(Exception):
-    """The request got no response."""
+    """The request got no response, or one that cannot be read."""
 
-    def __init__(self, reason: str, *, was_sent: bool) -> None:
+    def __init__(self, reason: str, *, was_sent: bool, is_garbled: bool = False) -> None:
         super().__init__(reason)
         self.was_sent = was_sent
         """Whether the server may have received the request."""
+        self.is_garbled = is_garbled
+        """Whether there was a response, which cannot be read."""
+
+
+class NotWeirs(Exception):
+    """The response is not one of Weir, so something between it and this client may have made it."""
 
 
 Program: TypeAlias = Generator[Any, Any, T]
@@ -90,6 +100,11 @@ def path(template: str, *parts: str) -> str:
         if not isinstance(part, str) or part in ("", ".", ".."):
             raise ValueError(f"{part!r} cannot be part of the path {template}")
     return template.format(*(quote(part, safe="") for part in parts))
+
+
+def is_header_text(text: str) -> bool:
+    """Whether a text can be the value of a header: visible ASCII, and some."""
+    return re.fullmatch(r"[!-~]+", text) is not None
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,20 +6,23 @@ for good goes to the dead letters; one that it cannot take now waits, and those 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .clock import rfc3339
-from .core import Program, Request, path
+from .core import Program, Request, Response, path
+from .decode import decode
 from .drivers import Driver
 from .errors import ApiError, WeirError
 from .queue import Queue, Report
 from .retry import NO_RETRY, TRANSIENT_CODES, RetryPolicy, is_transient
-from .session import Session, post
+from .session import Session, done, post
 
 log = logging.getLogger("weir")
 
@@ -45,9 +48,10 @@ class Sender:
         """Send one batch; whether there was one to send."""
         if self._session.clock.skew_ms is None:
             # Otherwise a clock that is ahead would date the first reports into the future, for which they are refused.
-            yield from self._session.exchange(
-                Request("GET", "/healthz", idempotent=True, anonymous=True), retry=NO_RETRY
-            )
+            with contextlib.suppress(ApiError):
+                yield from self._session.exchange(
+                    Request("GET", "/healthz", idempotent=True, anonymous=True), done, retry=NO_RETRY
+                )
         now = self._session.clock.monotonic()
         aside = [number for number, (until, _) in self._waiting.items() if until > now]
         if len(aside) >= WAITING_MAX:
@@ -61,7 +65,9 @@ class Sender:
         body = {"requests": [self._body(report) for report in batch]}
         try:
             # The caller backs off between batches, so that `close` is never held up by a retry.
-            response = yield from self._session.exchange(post(self._path, body, idempotent=True), retry=NO_RETRY)
+            results = yield from self._session.exchange(
+                post(self._path, body, idempotent=True), lambda response: read_results(response, batch), retry=NO_RETRY
+            )
         except ApiError as error:
             if error.status not in (400, 413, 415, 422) or is_transient(error):
                 raise
@@ -72,20 +78,20 @@ class Sender:
             else:
                 self._bury(batch[0], error.code, error.detail)
             return
-        self._settle(batch, response.json()["results"])
+        self._settle(batch, results)
 
-    def _settle(self, batch: Sequence[Report], results: Sequence[dict[str, Any]]) -> None:
-        counted = []
-        for report, result in zip(batch, results, strict=True):
-            if result.get("status") == "ACCEPTED":
-                counted.append(report.id)
-            elif result.get("error") in TRANSIENT_CODES:
-                self._set_aside(report)
-            else:
-                self._bury(report, str(result.get("error")), str(result.get("message")))
+    def _settle(self, batch: Sequence[Report], results: Sequence[Result]) -> None:
+        answered = list(zip(batch, results, strict=True))
+        # What the server has leaves first: nothing that goes wrong with another report may hold it up.
+        counted = [report.id for report, result in answered if result.error is None]
         self._queue.remove(counted)
         for number in counted:
             self._waiting.pop(number, None)
+        for report, result in answered:
+            if result.error in TRANSIENT_CODES:
+                self._set_aside(report)
+            elif result.error is not None:
+                self._bury(report, result.error, result.message)
 
     def _set_aside(self, report: Report) -> None:
         _, refusals = self._waiting.get(report.id, (0.0, 0))
@@ -103,6 +109,34 @@ class Sender:
         skew_ms = report.skew_ms if report.skew_ms is not None else clock.skew_ms or 0
         at_ms = min(report.at_ms + skew_ms, clock.server_ms())
         return {"timestamp": rfc3339(at_ms), **report.body}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one report of a batch: it is counted, or there is an error."""
+
+    request_id: str
+    status: str
+    error: str | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What became of a batch, in its order."""
+
+    results: list[Result]
+
+
+def read_results(response: Response, batch: Sequence[Report]) -> list[Result]:
+    """Read what became of a batch. Nothing leaves the queue because of a response that is not exactly about it."""
+    results = decode(Results, response.json()).results
+    if [result.request_id for result in results] != [report.body["request_id"] for report in batch]:
+        raise ValueError("the results are not those of the batch")
+    for result in results:
+        if (result.status == "ACCEPTED") == (result.error is not None):
+            raise ValueError(f"the result of {result.request_id} is {result.status}, {result.error}")
+    return results
 
 
 class Reporter:
@@ -171,8 +205,8 @@ class Reporter:
 
     def _run(self) -> None:
         sender = Sender(self.queue, self._session, *self._names)
-        with self._connect() as http:
-            driver, failures = Driver(http), 0
+        with contextlib.closing(Driver(self._connect)) as driver:
+            failures = 0
             while not self._stop.is_set():
                 with self.queue.sending() as may_send:
                     failures = self._drain(sender, driver, failures) if may_send else failures
