@@ -18,17 +18,23 @@ class Limit:
     @classmethod
     def per_second(cls, name: str, amount: int, *, burst: int | None = None) -> Limit:
         """Return a limit of `amount` a second; `burst` is the capacity, `amount` by default."""
-        return cls(name=name, capacity=burst or amount, refill_amount=amount, refill_period_seconds=1)
+        return cls(
+            name=name, capacity=amount if burst is None else burst, refill_amount=amount, refill_period_seconds=1
+        )
 
     @classmethod
     def per_minute(cls, name: str, amount: int, *, burst: int | None = None) -> Limit:
         """Return a limit of `amount` a minute."""
-        return cls(name=name, capacity=burst or amount, refill_amount=amount, refill_period_seconds=60)
+        return cls(
+            name=name, capacity=amount if burst is None else burst, refill_amount=amount, refill_period_seconds=60
+        )
 
     @classmethod
     def per_hour(cls, name: str, amount: int, *, burst: int | None = None) -> Limit:
         """Return a limit of `amount` an hour."""
-        return cls(name=name, capacity=burst or amount, refill_amount=amount, refill_period_seconds=3600)
+        return cls(
+            name=name, capacity=amount if burst is None else burst, refill_amount=amount, refill_period_seconds=3600
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
