@@ -7,7 +7,6 @@ the job to another worker. A worker that lost its lease gets `LeaseLost` from wh
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import threading
 from collections.abc import Mapping
@@ -144,7 +143,7 @@ class Claim(ClaimBase):
                 self._driver.run(self._calls.heartbeat())
             except LeaseLost:
                 return
-            except WeirError as error:
+            except Exception as error:  # the next one may get through
                 log.warning("no heartbeat for job %s: %s", self.job.id, error)
 
 
@@ -165,8 +164,7 @@ class AsyncClaim(ClaimBase):
     ) -> None:
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait([self._task])  # which a cancellation of this task ends
         await self._driver.run(self._calls.leave(error))
 
     async def progress(self, step: str, status: StepStatus = "in_progress", message: str = "") -> ProgressStep:
@@ -188,5 +186,5 @@ class AsyncClaim(ClaimBase):
                 await self._driver.run(self._calls.heartbeat())
             except LeaseLost:
                 return
-            except WeirError as error:
+            except Exception as error:  # the next one may get through
                 log.warning("no heartbeat for job %s: %s", self.job.id, error)
