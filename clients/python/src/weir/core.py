@@ -7,10 +7,11 @@ under the lock of the credentials) and is sent the result. `weir.drivers` runs a
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, SupportsIndex, TypeAlias, TypeVar
 from urllib.parse import quote
 
 T = TypeVar("T")
@@ -110,3 +111,10 @@ def is_header_text(text: str) -> bool:
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that are not `None`."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def whole_number(name: str, amount: object) -> int:
+    """Return an amount as `int`, also one of NumPy. A float would be rounded, and a truth value is a mistake."""
+    if isinstance(amount, bool) or not isinstance(amount, SupportsIndex):
+        raise TypeError(f"{name}: {amount!r} is no whole number")
+    return operator.index(amount)

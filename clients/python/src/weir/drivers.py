@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import httpx
@@ -232,6 +234,21 @@ class Awaiting(Generic[C]):
         self._calls, self._driver = calls, driver
 
 
+def with_signature(
+    method: Callable[..., Any], of: Callable[..., Any], returned: str, *, adds_self: bool = False
+) -> None:
+    """Give a method the parameters of what it calls, and what it returns itself; `{}` stands for what the program does.
+
+    `help`, editors and `unittest.mock.create_autospec` read it.
+    """
+    known = signature(of)
+    inner = re.fullmatch(r"(?:Program|Pager)\[(.*)\]", str(known.return_annotation))
+    own = [Parameter("self", Parameter.POSITIONAL_ONLY)] if adds_self else []
+    parameters = [*own, *known.parameters.values()]
+    shown = returned.format(inner[1] if inner else "")
+    vars(method)["__signature__"] = known.replace(parameters=parameters, return_annotation=shown)
+
+
 def blocking(method: Callable[Concatenate[C, P], Program[T]]) -> Callable[Concatenate[Blocking[C], P], T]:
     """Make a blocking method of a program."""
 
@@ -239,6 +256,7 @@ def blocking(method: Callable[Concatenate[C, P], Program[T]]) -> Callable[Concat
     def call(service: Blocking[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return service._driver.run(method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "{}")
     return call
 
 
@@ -251,6 +269,7 @@ def awaiting(
     async def call(service: Awaiting[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await service._driver.run(method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "{}")
     return call
 
 
@@ -261,6 +280,7 @@ def each(method: Callable[Concatenate[C, P], Pager[T]]) -> Callable[Concatenate[
     def call(service: Blocking[C], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         return _items(service._driver, method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "Iterator[{}]")
     return call
 
 
@@ -283,6 +303,7 @@ def aeach(
     def call(service: Awaiting[C], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         return _aitems(service._driver, method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "AsyncIterator[{}]")
     return call
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import operator
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import SupportsIndex
 
-from .core import Program, path
+from .core import Program, path, whole_number
 from .drivers import AsyncDriver, Driver
 from .errors import WeirError
 from .retry import RetryPolicy
@@ -32,13 +30,6 @@ def merged(given: Mapping[str, int] | None, named: Mapping[str, int]) -> dict[st
     """Return the amounts of a call, by limit: from a mapping, from keywords, or from both."""
     amounts: dict[str, object] = {**(given or {}), **named}
     return {name: whole_number(name, amount) for name, amount in amounts.items()}
-
-
-def whole_number(name: str, amount: object) -> int:
-    """Return an amount as `int`, also one of NumPy. A float would be rounded, and a truth value is a mistake."""
-    if isinstance(amount, bool) or not isinstance(amount, SupportsIndex):
-        raise TypeError(f"{name}: {amount!r} is no whole number")
-    return operator.index(amount)
 
 
 class LeaseCalls:
