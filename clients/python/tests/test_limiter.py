@@ -281,3 +281,16 @@ os._exit(0)
 """
     command = [sys.executable, "-c", program, server.url, ADMIN_KEY, entity]
     subprocess.run(command, check=True, timeout=60)
+
+
+def test_another_process_settles_a_lease_by_its_id(client: weir.Client, entity: str, resource: str) -> None:
+    lease = client.limiter().acquire(entity, resource, tpm=600)
+    assert lease.id is not None
+    with client.limiter().lease(lease.id) as other:
+        other.actual(tpm=100)
+    assert available(client, entity, resource)["tpm"] == 900
+    for wrong in ("", "two words", None):
+        with pytest.raises(ValueError, match="lease"):
+            client.limiter().lease(wrong)  # type: ignore[arg-type]
+    with pytest.raises(weir.NotFound):
+        client.limiter().lease("no-lease").rollback()

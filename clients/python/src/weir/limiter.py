@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from .clock import query_time
-from .core import Program, Request, Response, Sleep, path, present
+from .core import Program, Request, Response, Sleep, is_header_text, path, present
 from .decode import decode
 from .drivers import AsyncDriver, Awaiting, Blocking, aeach, awaiting, blocking, each
 from .errors import RateLimited, ServerError, Unreachable, WeirError
@@ -141,6 +141,13 @@ class LimiterCalls:
             }
         )
         return Attempt(self, body, patience, on_unreachable or self.on_unreachable, idempotency_key)
+
+    def lease(self, lease: str) -> LeaseCalls:
+        """Return a lease by its id."""
+        if not isinstance(lease, str) or not is_header_text(lease):
+            raise ValueError("lease: it is not the id of a lease")
+        granted = Acquired(degraded=False, limits=[], lease=lease)
+        return LeaseCalls(self.session, self.namespace, granted, tolerant=self.on_unreachable == "allow")
 
     def availability(self, entity: str, resource: str) -> Program[Availability]:
         """Return the tokens that an entity could take now; takes none."""
@@ -303,6 +310,10 @@ class Limiter(Blocking[LimiterCalls]):
             self._driver.run(attempt.undo(NO_RETRY))
             raise
 
+    def lease(self, lease: str) -> Lease:
+        """Return a lease by its `id`, to settle it in another process than the one that acquired it."""
+        return Lease(self._calls.lease(lease), self._driver)
+
     availability = blocking(LimiterCalls.availability)
     resolve = blocking(LimiterCalls.resolve)
     set_limits = blocking(LimiterCalls.set_limits)
@@ -380,6 +391,10 @@ class AsyncLimiter(Awaiting[LimiterCalls]):
             idempotency_key=idempotency_key,
         )
         return Acquiring(attempt, self._driver)
+
+    def lease(self, lease: str) -> AsyncLease:
+        """Return a lease by its `id`, to settle it in another process than the one that acquired it."""
+        return AsyncLease(self._calls.lease(lease), self._driver)
 
     availability = awaiting(LimiterCalls.availability)
     resolve = awaiting(LimiterCalls.resolve)
