@@ -190,6 +190,11 @@ class Queue:
                 self._database.close()
                 self._database = None
 
+    def __del__(self) -> None:
+        database = getattr(self, "_database", None)  # there is none when the folder could not be made
+        if database is not None:
+            database.close()
+
     def _count(self, database: sqlite3.Connection) -> int:
         return int(database.execute("SELECT count FROM size").fetchone()[0])
 
