@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -118,6 +118,7 @@ class Proxy:
         self.fate: Callable[[str], str | bytes | threading.Event] = lambda _: "pass"
         self.seen: list[str] = []
         self.replies: list[str] = []
+        self._streams: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -152,6 +153,9 @@ class Proxy:
         with socket.create_connection(("127.0.0.1", self.target)) as server:
             head, _, body = request.partition(b"\r\n\r\n")
             server.sendall(head + b"\r\nconnection: close\r\n\r\n" + body)
+            if b"text/event-stream" in head:
+                self._stream(server, client)
+                return
             reply = b"".join(iter(lambda: server.recv(65536), b""))
         self.replies.append(reply.split(b"\r\n", 1)[0].decode())
         if fate == "lose":
@@ -160,8 +164,22 @@ class Proxy:
             fate.wait(30)
         client.sendall(reply)
 
+    def _stream(self, server: socket.socket, client: socket.socket) -> None:
+        """Pass on what comes, as it comes."""
+        self._streams += [server, client]
+        for part in iter(lambda: server.recv(65536), b""):
+            client.sendall(part)
+
+    def drop_connections(self) -> None:
+        """Break all streams."""
+        for stream in self._streams:
+            with suppress(OSError):
+                stream.shutdown(socket.SHUT_RDWR)
+        self._streams = []
+
     def close(self) -> None:
         self._listener.close()
+        self.drop_connections()
 
 
 def read_message(stream: socket.socket) -> bytes:

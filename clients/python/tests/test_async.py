@@ -1,6 +1,7 @@
 """The asynchronous client does the same; a cancelled task leaves nothing taken."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Coroutine
 from pathlib import Path
@@ -103,6 +104,80 @@ def test_cancellation_inside_the_block_rolls_back(
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert tokens(client, entity, resource) == 1000
+
+    run(main())
+
+
+@pytest.mark.parametrize("error", [None, KeyError])
+def test_cancellation_while_the_block_settles_does_not_stop_it(
+    client: weir.Client, proxy: Proxy, entity: str, resource: str, error: type[Exception] | None
+) -> None:
+    held = threading.Event()
+    # The request is held before the server has it.
+    proxy.fate = lambda line: pause(held) if "/leases/" in line else "pass"
+
+    async def main() -> None:
+        async with weir.AsyncClient(proxy.url, api_key=ADMIN_KEY) as a:
+
+            async def work() -> None:
+                async with a.limiter().acquire(entity, resource, tpm=600) as lease:
+                    lease.actual(tpm=100)
+                    if error is not None:
+                        raise error
+
+            task = asyncio.create_task(work())
+            await asyncio.to_thread(eventually, lambda: len(proxy.seen) == 2, 10)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            held.set()
+        assert tokens(client, entity, resource) == (900 if error is None else 1000)
+
+    run(main())
+
+
+def pause(until: threading.Event) -> str:
+    until.wait(30)
+    return "pass"
+
+
+def test_an_exception_passes_at_once_when_its_task_is_cancelled_and_no_server_is_there(
+    proxy: Proxy, entity: str, resource: str
+) -> None:
+    async def main() -> None:
+        async with weir.AsyncClient(proxy.url, api_key=ADMIN_KEY) as a:
+            inside = asyncio.Event()
+
+            async def work() -> None:
+                async with a.limiter().acquire(entity, resource, tpm=600):
+                    proxy.fate, proxy.seen = (lambda _: "drop"), []
+                    inside.set()
+                    await asyncio.Event().wait()
+
+            task = asyncio.create_task(work())
+            await inside.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert len(proxy.seen) <= 2
+
+    run(main())
+
+
+def test_a_degraded_grant_needs_no_undoing(proxy: Proxy, entity: str, resource: str) -> None:
+    body = b'{"degraded": true, "limits": []}'
+    proxy.fate = lambda _: b"HTTP/1.1 200 X\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s" % (len(body), body)
+
+    async def main() -> None:
+        problems: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+        async with weir.AsyncClient(proxy.url, api_key=ADMIN_KEY) as a:
+            acquiring = a.limiter().acquire(entity, resource, tpm=1)
+            async with acquiring as lease:
+                assert lease.is_degraded
+            a._driver.spawn(acquiring._attempt.undo())
+        gc.collect()
+        assert problems == []
 
     run(main())
 

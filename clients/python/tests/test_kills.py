@@ -1,5 +1,6 @@
 """Servers and clients are killed in the middle of their work, and in the end everything is counted once."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -143,3 +144,55 @@ def test_a_lease_outlives_the_server_and_an_acquire_waits_for_it(own_server: Ser
             client.limiter().acquire(org, "load", tpm=200)
             starting.join()
         assert client.limiter().availability(org, "load").limits[0].available == 730
+
+
+STEPS = [
+    ("weir.queue.Queue.put", "before"),
+    ("weir.queue.Queue.put", "after"),
+    ("weir.reporter.Sender._send", "before"),
+    ("weir.reporter.Sender._settle", "before"),
+    ("weir.queue.Queue.remove", "before"),
+    ("weir.queue.Queue.remove", "after"),
+    ("weir.reporter.Sender._bury", "before"),
+    ("weir.queue.append_line", "before"),
+    ("weir.queue.append_line", "after"),
+    ("weir.reporter.Sender._bury", "after"),
+]
+
+KILLED = """
+import functools, os, pkgutil, sys, weir
+
+def mortal(work, when):
+    @functools.wraps(work)
+    def call(*args, **kwargs):
+        if when == "before":
+            os.kill(os.getpid(), 9)
+        result = work(*args, **kwargs)
+        os.kill(os.getpid(), 9)
+    return call
+
+url, key, org, queue, step, when = sys.argv[1:]
+budget = weir.Client(url, api_key=key).budget(org, "shop", queue_dir=queue)
+if step:
+    where, _, name = step.rpartition(".")
+    place = pkgutil.resolve_name(where)
+    setattr(place, name, mortal(getattr(place, name), when))
+ids = ["11111111-1111-4111-8111-11111111111%d" % number for number in range(3)]
+for id, label in zip(ids, ["premium", "unknown", "premium"]):
+    budget.report(label, model_id="amazon.nova-lite-v1:0", input_tokens=5, output_tokens=0, request_id=id)
+assert budget.close(30), budget.last_error
+"""
+
+
+@pytest.mark.parametrize(("step", "when"), STEPS)
+def test_a_client_that_is_killed_between_two_steps_loses_nothing(
+    server: Server, org: str, tmp_path: Path, step: str, when: str
+) -> None:
+    command = [sys.executable, "-c", KILLED, server.url, ADMIN_KEY, org, str(tmp_path / "queue")]
+    assert subprocess.run([*command, step, when], timeout=60).returncode == -signal.SIGKILL
+    # The same program again, which reports what it did not live to report, under the same ids.
+    subprocess.run([*command, "", ""], check=True, timeout=60)
+    assert server.totals(org)["requests"] == 2
+    [letters] = tmp_path.glob("queue/*/dead-letter.jsonl")
+    written = [json.loads(line) for line in letters.read_text().splitlines()]
+    assert {letter["error"] for letter in written} == {"INVALID_MODEL_LABEL"}

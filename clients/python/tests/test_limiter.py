@@ -1,9 +1,12 @@
 """Leases are settled in one call, retried safely, and given back when they should be."""
 
 import socket
+import subprocess
+import sys
 import threading
 from typing import Any
 
+import httpx
 import pytest
 
 import weir
@@ -127,6 +130,15 @@ def test_usage_is_read(server: Server, client: weir.Client, entity: str, resourc
         ("user", {}, ValueError),
         ("user", {"tpm": 1.5}, TypeError),
         ("user", {"tpm": True}, TypeError),
+        ("user", {"tpm": "1"}, TypeError),
+        ("user", {"tpm": 10**30}, weir.InvalidRequest),
+        ("user", {"tpm": -1}, weir.InvalidRequest),
+        ("user", {"tpm": 0}, weir.InvalidRequest),
+        ("ü\U0001f600", {"tpm": 1}, weir.InvalidRequest),
+        ("u" * 10_000, {"tpm": 1}, weir.InvalidRequest),
+        ("user", {"tpm": 1, "patience": -1}, ValueError),
+        ("user", {"tpm": 1, "patience": float("nan")}, ValueError),
+        ("user", {"tpm": 1, "patience": None}, TypeError),
         ("user", {"tpm": 1001}, weir.InvalidRequest),
         ("user", {"images": 1}, weir.InvalidRequest),
         ("a#b", {"tpm": 1}, weir.InvalidRequest),
@@ -182,3 +194,103 @@ def test_threads_share_a_client_and_never_take_more_than_there_is(
     for thread in threads:
         thread.join()
     assert sum(granted) == 980
+
+
+def test_an_interrupt_while_acquiring_gives_back(
+    client: weir.Client, proxy: Proxy, entity: str, resource: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with weir.Client(proxy.url, api_key=ADMIN_KEY) as through:
+        send = through._driver.http.request
+
+        def interrupted(**arguments: Any) -> httpx.Response:
+            monkeypatch.undo()
+            send(**arguments)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(through._driver.http, "request", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            through.limiter().acquire(entity, resource, tpm=600)
+        assert available(client, entity, resource)["tpm"] == 1000
+
+
+def test_an_interrupt_inside_the_block_rolls_back_and_waits_for_no_server(
+    client: weir.Client, proxy: Proxy, entity: str, resource: str
+) -> None:
+    with weir.Client(proxy.url, api_key=ADMIN_KEY) as through:
+        with pytest.raises(KeyboardInterrupt), through.limiter().acquire(entity, resource, tpm=600):
+            raise KeyboardInterrupt
+        assert available(client, entity, resource)["tpm"] == 1000
+        lease = through.limiter().acquire(entity, resource, tpm=600)
+        proxy.fate, proxy.seen = (lambda _: "drop"), []
+        with pytest.raises(KeyboardInterrupt), lease:
+            raise KeyboardInterrupt
+        assert len(proxy.seen) <= 2
+        proxy.fate = lambda _: "pass"
+        lease.rollback()
+    assert available(client, entity, resource)["tpm"] == 1000
+
+
+def test_figures_can_be_corrected_and_name_any_limit(client: weir.Client, entity: str, resource: str) -> None:
+    with client.limiter().acquire(entity, resource, tpm=600) as lease:
+        lease.actual(tpm=100)
+        lease.actual({"tpm": 250, "rpm": 3})
+    assert available(client, entity, resource) == {"rpm": 7, "tpm": 750}
+    lease = client.limiter().acquire(entity, resource, tpm=600)
+    with pytest.raises(ValueError, match="tpm: -1 is negative"):
+        lease.actual(tpm=-1)
+    with pytest.raises(weir.InvalidRequest, match="images"), lease:
+        lease.actual(images=1)
+    lease.rollback()  # it was not settled, and can still be
+    assert available(client, entity, resource) == {"rpm": 7, "tpm": 750}
+
+
+class Index:
+    """An integer of another library, like NumPy's."""
+
+    def __index__(self) -> int:
+        return 70
+
+
+def test_whole_numbers_of_other_libraries_are_taken(client: weir.Client, entity: str, resource: str) -> None:
+    with client.limiter().acquire(entity, resource, tpm=Index()) as lease:  # type: ignore[arg-type]
+        lease.actual(tpm=Index())  # type: ignore[arg-type]
+    assert available(client, entity, resource)["tpm"] == 930
+
+
+def test_a_forked_child_does_not_read_its_parents_responses(
+    server: Server, client: weir.Client, entity: str, resource: str
+) -> None:
+    program = """
+import os, sys, weir
+client = weir.Client(sys.argv[1], api_key=sys.argv[2])
+names = [f"{sys.argv[3]}-{number}" for number in range(4)]
+for name in names:
+    client.limiter().put_entity(name)
+own = names[0]
+for name in names[1:]:
+    if os.fork() == 0:
+        own = name
+        break
+for _ in range(40):
+    assert client.limiter().get_entity(own).id == own
+if own == names[0]:
+    for _ in names[1:]:
+        assert os.wait()[1] == 0
+    client.close()
+os._exit(0)
+"""
+    command = [sys.executable, "-c", program, server.url, ADMIN_KEY, entity]
+    subprocess.run(command, check=True, timeout=60)
+
+
+def test_another_process_settles_a_lease_by_its_id(client: weir.Client, entity: str, resource: str) -> None:
+    lease = client.limiter().acquire(entity, resource, tpm=600)
+    assert lease.id is not None
+    with client.limiter().lease(lease.id) as other:
+        other.actual(tpm=100)
+    assert available(client, entity, resource)["tpm"] == 900
+    for wrong in ("", "two words", None):
+        with pytest.raises(ValueError, match="lease"):
+            client.limiter().lease(wrong)  # type: ignore[arg-type]
+    with pytest.raises(weir.NotFound):
+        client.limiter().lease("no-lease").rollback()

@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+import time
 import uuid
 
 import pytest
 
 import weir
-from server import ADMIN_KEY, Proxy, Server, eventually
+from server import ADMIN_KEY, Proxy, Server, eventually, proxy_to
 
 
 @pytest.fixture
@@ -151,3 +152,80 @@ def test_the_asynchronous_worker_and_follower(server: Server, client: weir.Clien
 
     asyncio.run(main())
     assert client.practice.get_job("problem-extraction", job).attempts == 1
+
+
+def test_a_job_may_be_silent_for_longer_than_all_attempts_take(
+    server: Server, client: weir.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submitted(client)
+    steps: list[str] = []
+    with proxy_to(server.url) as proxy, weir.Client(proxy.url, api_key=ADMIN_KEY, timeout=0.2) as follower:
+        hours = 0.0
+        monkeypatch.setattr(follower._session.clock, "monotonic", lambda: time.monotonic() + hours)
+        following = threading.Thread(
+            target=lambda: steps.extend(s.step for s in follower.practice.follow("problem-extraction", job))
+        )
+        following.start()
+        eventually(lambda: proxy.seen, 20)
+        claim = client.practice.claim("problem-extraction", "host-1", lease_ms=60_000)
+        assert claim is not None
+        with claim:
+            hours = 3600.0
+            proxy.drop_connections()
+            eventually(lambda: len(proxy.seen) == 2, 20)
+            # The server is silent between steps, also for longer than one answer may take.
+            time.sleep(0.5)
+            assert len(proxy.seen) == 2
+            claim.progress("fetching")
+            eventually(lambda: steps == ["fetching"], 20)
+            claim.complete(problem={"platform": "baekjoon", "problem_id": "1"})
+        following.join(20)
+    assert steps == ["fetching"]
+
+
+def test_a_cancelled_worker_ends_while_its_heartbeat_is_under_way(client: weir.Client, proxy: Proxy) -> None:
+    job = submitted(client)
+    held = threading.Event()
+    proxy.fate = lambda line: held if "heartbeat" in line else "pass"
+
+    async def main() -> None:
+        async with weir.AsyncClient(proxy.url, api_key=ADMIN_KEY) as a:
+            claim = await a.practice.claim("problem-extraction", "host-1", lease_ms=1000)
+            assert claim is not None
+            assert claim.job.id == job
+            after: list[str] = []
+
+            async def work() -> None:
+                async with claim:
+                    await asyncio.to_thread(eventually, lambda: any("heartbeat" in line for line in proxy.seen), 20)
+                    asyncio.get_running_loop().call_soon(task.cancel)
+                await asyncio.sleep(0)
+                after.append("went on")
+
+            task = asyncio.create_task(work())
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert after == []
+
+    asyncio.run(main())
+    held.set()
+    client.practice.cancel_job("problem-extraction", job)
+
+
+def test_heartbeats_go_on_after_an_answer_that_cannot_be_read(client: weir.Client, proxy: Proxy) -> None:
+    job = submitted(client)
+    page = b"HTTP/1.1 200 X\r\ncontent-length: 1\r\nconnection: close\r\n\r\n?"
+    beats = 0
+
+    def fate(line: str) -> str | bytes:
+        nonlocal beats
+        beats += "heartbeat" in line
+        return page if beats == 1 else "pass"
+
+    proxy.fate = fate
+    with weir.Client(proxy.url, api_key=ADMIN_KEY, retry=weir.RetryPolicy(attempts=1)) as through:
+        claim = through.practice.claim("problem-extraction", "host-1", lease_ms=1500)
+        assert claim is not None
+        with claim:
+            eventually(lambda: beats >= 3, 20)
+            assert claim.complete(problem={"platform": "baekjoon", "problem_id": "1"}).id == job

@@ -90,6 +90,72 @@ def test_a_revoked_token_is_replaced(brief: Server, app: tuple[str, str, str], q
         assert credentials._token is not token
 
 
+def test_a_wrong_secret_is_sent_once(brief: Server, app: tuple[str, str, str]) -> None:
+    _, client_id, secret = app
+    with (
+        proxy_to(brief.url) as proxy,
+        weir.Client(proxy.url, client_id=client_id, client_secret=secret + "x") as client,
+    ):
+        with pytest.raises(weir.Unauthorized):
+            client.whoami()
+        assert len(proxy.seen) == 1
+
+
+def test_nobody_waits_for_a_renewal_while_the_token_is_valid(
+    brief: Server, app: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, client_id, secret = app
+    with proxy_to(brief.url) as proxy, weir.Client(proxy.url, client_id=client_id, client_secret=secret) as client:
+        assert client.whoami().subject
+        later = time.monotonic() + 50
+        monkeypatch.setattr(client._session.clock, "monotonic", lambda: later)
+        proxy.fate = lambda line: "drop" if "/auth/" in line else "pass"
+        proxy.seen = []
+        for _ in range(3):
+            assert client.whoami().subject
+        assert sum("/auth/" in line for line in proxy.seen) == 1
+        proxy.fate = lambda _: "pass"
+        later += 5
+        assert client.whoami().subject
+        assert sum("/auth/" in line for line in proxy.seen) == 2
+
+
+def test_a_token_file_is_read_again_when_its_token_is_refused(
+    brief: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("a-token-of-yesterday")
+    monkeypatch.setenv("WEIR_TOKEN_FILE", str(file))
+    with weir.Client(brief.url) as client:
+        with pytest.raises(weir.Unauthorized):
+            client.whoami()
+        file.write_text("an-admin-key-for-tests-only\n")
+        assert client.whoami().scope == "admin"
+        file.unlink()
+        assert client.whoami().scope == "admin"
+
+
+def test_credentials_do_not_show_in_what_is_printed(brief: Server, app: tuple[str, str, str]) -> None:
+    _, client_id, secret = app
+    with weir.Client(brief.url, client_id=client_id, client_secret=secret) as client:
+        client.whoami()
+        credentials = client._session.credentials
+        assert isinstance(credentials, ClientCredentials)
+        assert credentials._token is not None
+        for text in (repr(credentials._token), repr(client._settings), repr(client._settings)):
+            assert credentials._token.access not in text
+            assert secret not in text
+
+
+@pytest.mark.parametrize("wrong", ["", "  ", "a b", "a\nb", "schlüssel"])
+def test_credentials_that_no_header_can_have_are_refused_at_once(brief: Server, wrong: str) -> None:
+    for name in ("token", "api_key"):
+        with pytest.raises(ValueError, match=name):
+            weir.Client(brief.url, **{name: wrong})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="client_secret"):
+        weir.Client(brief.url, client_id="a", client_secret="")
+
+
 def test_a_wrong_secret_and_missing_credentials_are_refused(
     brief: Server, app: tuple[str, str, str], queue_dir: Path
 ) -> None:

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import weakref
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager
 from datetime import date
-from functools import update_wrapper
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import httpx
-
 from .clock import rfc3339
-from .core import Program, Request, path
+from .core import Program, Request, Response, path
 from .decode import decode
-from .drivers import AsyncDriver, Awaiting, Blocking, Driver, aeach, awaiting, blocking, each
+from .drivers import AsyncDriver, Awaiting, Blocking, Driver, aeach, awaiting, blocking, each, with_signature
 from .queue import Queue
 from .report import report_body
-from .reporter import Reporter
+from .reporter import Connect, Reporter
 from .selection import SelectionCache
 from .session import Pager, Session, get, post
 from .types import DayTotals, ModelSelection
 from .types.keeper import Submitted
 
-Connect = Callable[[], AbstractContextManager[httpx.Client]]
 P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
-
-EXIT_SECS = 2.0
-"""How long the end of the interpreter waits for reports to leave; the rest stays in the queue."""
 
 
 class BudgetCalls:
@@ -57,14 +48,12 @@ class BudgetCalls:
         tag = None if force_check else self._cache.tag()
         where = get(self._at + "model-selection", {"force_check": "true" if force_check else None})
         request: Request = where.with_headers({"if-none-match": tag}) if tag else where
-        return self._cache.keep((yield from self.session.exchange(request)))
+        return (yield from self.session.exchange(request, self._cache.keep))
 
     def submit(self, report: dict[str, Any]) -> Program[Submitted]:
         """Submit a report now."""
         body = {"timestamp": rfc3339(self.session.clock.server_ms()), **report}
-        response = yield from self.session.exchange(post(self._at + "costs", body, idempotent=True))
-        answer = response.json()
-        return decode(Submitted, {**answer.get("processing", {}), **answer})
+        return (yield from self.session.exchange(post(self._at + "costs", body, idempotent=True), submitted))
 
     def enqueue(self, report: dict[str, Any]) -> str:
         """Store a report on disk, and return its `request_id`."""
@@ -87,6 +76,12 @@ class BudgetCalls:
         return path("/api/v1/orgs/{}/aggregates", self.org) if whole_org else self._at + "aggregates"
 
 
+def submitted(response: Response) -> Submitted:
+    """Read the response to a submission."""
+    answer = decode(dict[str, Any], response.json())
+    return decode(Submitted, {**(answer.get("processing") or {}), **answer})
+
+
 def day_of(day: date | None) -> str:
     """Return a day as the path has it."""
     return "today" if day is None else day.isoformat()
@@ -106,7 +101,7 @@ def reporting(build: Callable[P, dict[str, Any]]) -> Callable[Concatenate[Blocki
     def report(budget: Blocking[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> str:
         return budget._calls.enqueue(build(*args, **kwargs))
 
-    return documented(report, build, REPORT)
+    return documented(report, build, REPORT, "str")
 
 
 def areporting(
@@ -117,7 +112,7 @@ def areporting(
     async def report(budget: Awaiting[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> str:
         return await asyncio.to_thread(budget._calls.enqueue, build(*args, **kwargs))
 
-    return documented(report, build, REPORT)
+    return documented(report, build, REPORT, "str")
 
 
 def submitting(
@@ -128,7 +123,7 @@ def submitting(
     def submit(budget: Blocking[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> Submitted:
         return budget._driver.run(budget._calls.submit(build(*args, **kwargs)))
 
-    return documented(submit, build, SUBMIT)
+    return documented(submit, build, SUBMIT, "Submitted")
 
 
 def asubmitting(
@@ -139,14 +134,19 @@ def asubmitting(
     async def submit(budget: Awaiting[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> Submitted:
         return await budget._driver.run(budget._calls.submit(build(*args, **kwargs)))
 
-    return documented(submit, build, SUBMIT)
+    return documented(submit, build, SUBMIT, "Submitted")
 
 
-def documented(method: F, build: Callable[..., Any], text: str) -> F:
+def documented(method: F, build: Callable[..., Any], text: str, returned: str) -> F:
     """Give a method its text, and the signature of what it passes its arguments to."""
-    update_wrapper(method, build, assigned=("__annotations__",))
     method.__doc__ = text
+    with_signature(method, build, returned, adds_self=True)
     return method
+
+
+def abandon_with(budget: Budget | AsyncBudget, reporter: Reporter) -> None:
+    """End the thread of a budget that is collected without having been closed, after it has sent what is queued."""
+    weakref.finalize(budget, reporter.abandon).atexit = False
 
 
 class Budget(Blocking[BudgetCalls]):
@@ -154,7 +154,7 @@ class Budget(Blocking[BudgetCalls]):
 
     def __init__(self, calls: BudgetCalls, driver: Driver) -> None:
         super().__init__(calls, driver)
-        at_exit(calls)
+        abandon_with(self, calls.reporter)
 
     select = blocking(BudgetCalls.select)
     totals = blocking(BudgetCalls.totals)
@@ -170,7 +170,7 @@ class Budget(Blocking[BudgetCalls]):
 
     @property
     def last_error(self) -> Exception | None:
-        """Why the last batch of reports was not taken; `None` when it was."""
+        """Why reports wait; `None` when the last batch was taken."""
         return self._calls.reporter.last_error
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -178,10 +178,8 @@ class Budget(Blocking[BudgetCalls]):
         return self._calls.reporter.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Flush, and end the background thread. What is left stays in the queue for the next process."""
-        sent = self._calls.reporter.flush(timeout) if len(self.queue) else True
-        self._calls.reporter.close()
-        return sent
+        """Flush, and end the background thread; whether all is sent. The rest stays in the queue for the next process."""
+        return self._calls.reporter.close(timeout)
 
     def __enter__(self) -> Budget:
         return self
@@ -197,7 +195,7 @@ class AsyncBudget(Awaiting[BudgetCalls]):
 
     def __init__(self, calls: BudgetCalls, driver: AsyncDriver) -> None:
         super().__init__(calls, driver)
-        at_exit(calls)
+        abandon_with(self, calls.reporter)
 
     select = awaiting(BudgetCalls.select)
     totals = awaiting(BudgetCalls.totals)
@@ -213,7 +211,7 @@ class AsyncBudget(Awaiting[BudgetCalls]):
 
     @property
     def last_error(self) -> Exception | None:
-        """Why the last batch of reports was not taken; `None` when it was."""
+        """Why reports wait; `None` when the last batch was taken."""
         return self._calls.reporter.last_error
 
     async def flush(self, timeout: float | None = None) -> bool:
@@ -221,10 +219,8 @@ class AsyncBudget(Awaiting[BudgetCalls]):
         return await asyncio.to_thread(self._calls.reporter.flush, timeout)
 
     async def close(self, timeout: float = 5.0) -> bool:
-        """Flush, and end the background thread. What is left stays in the queue for the next process."""
-        sent = await self.flush(timeout) if await asyncio.to_thread(len, self.queue) else True
-        await asyncio.to_thread(self._calls.reporter.close)
-        return sent
+        """Flush, and end the background thread; whether all is sent. The rest stays in the queue for the next process."""
+        return await asyncio.to_thread(self._calls.reporter.close, timeout)
 
     async def __aenter__(self) -> AsyncBudget:
         return self
@@ -233,16 +229,3 @@ class AsyncBudget(Awaiting[BudgetCalls]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def at_exit(calls: BudgetCalls) -> None:
-    """Give reports a moment to leave when the interpreter ends. They stay in the queue if they cannot."""
-    known = weakref.ref(calls.reporter)
-
-    def leave() -> None:
-        reporter = known()
-        if reporter is not None and reporter.is_running:
-            reporter.flush(EXIT_SECS)
-            reporter.close()
-
-    atexit.register(leave)

@@ -72,7 +72,7 @@ class ClientBase:
 
 
 class Client(ClientBase):
-    """A client whose calls block. Threads may share one; make it after a fork."""
+    """A client whose calls block. Threads may share one, and a forked child connects anew."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Client(ClientBase):
             timeout=timeout,
             retry=retry,
         )
-        self._driver = Driver(self._settings.http())
+        self._driver = Driver(self._settings.http)
         self.reviews = Reviews(ReviewCalls(self._session), self._driver)
         self.practice = Practice(PracticeCalls(self._session), self._driver)
 
@@ -131,7 +131,7 @@ class Client(ClientBase):
 
     def close(self) -> None:
         """Close all connections."""
-        self._driver.http.close()
+        self._driver.close()
 
     def __enter__(self) -> Client:
         return self
@@ -143,7 +143,7 @@ class Client(ClientBase):
 
 
 class AsyncClient(ClientBase):
-    """A client whose calls are awaited, on one event loop of asyncio. Tasks may share one."""
+    """A client whose calls are awaited, on one event loop of asyncio at a time. Tasks may share one."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class AsyncClient(ClientBase):
             timeout=timeout,
             retry=retry,
         )
-        self._driver = AsyncDriver(self._settings.async_http())
+        self._driver = AsyncDriver(self._settings.async_http)
         self.reviews = AsyncReviews(ReviewCalls(self._session), self._driver)
         self.practice = AsyncPractice(PracticeCalls(self._session), self._driver)
 
@@ -194,8 +194,7 @@ class AsyncClient(ClientBase):
 
     async def close(self) -> None:
         """Let cancelled acquires give back what they took, and close all connections."""
-        await self._driver.finish(FINISH_SECS)
-        await self._driver.http.aclose()
+        await self._driver.close(FINISH_SECS)
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
@@ -15,11 +16,36 @@ SKEW_IGNORED_MS = 5_000
 """A smaller difference is the resolution of the `Date` header and the time of travel."""
 
 
+JUMP_MS = 5_000
+"""The time of day jumped if it moved so much more or less than the clock that never jumps."""
+
+
+@dataclass(frozen=True)
+class Skew:
+    """How much the server's time of day is ahead, and when that was seen by both local clocks."""
+
+    ms: int
+    wall_ms: int
+    monotonic: float
+
+
 class Clock:
-    """Reads the time; `skew_ms` is what to add to the local time of day, once a response has said so."""
+    """Reads the time, and learns the server's time of day from its responses. Threads may share it."""
 
     def __init__(self) -> None:
-        self.skew_ms: int | None = None
+        self._skew: Skew | None = None
+
+    @property
+    def skew_ms(self) -> int | None:
+        """What to add to the local time of day, once a response has said so.
+
+        It is unknown again after that time has jumped: set right, or after a sleep of the machine.
+        """
+        skew = self._skew
+        if skew is None:
+            return None
+        passed_ms = (time.monotonic() - skew.monotonic) * 1000
+        return skew.ms if abs(self.wall_ms() - skew.wall_ms - passed_ms) < JUMP_MS else None
 
     def monotonic(self) -> float:
         """Return seconds of a clock that never jumps."""
@@ -35,13 +61,21 @@ class Clock:
 
     def observe(self, headers: Mapping[str, str]) -> None:
         """Learn the server's time from the `Date` of a response."""
-        try:
-            # The header has whole seconds; the middle of the second is closest on average.
-            server_ms = int(parsedate_to_datetime(headers["date"]).timestamp() * 1000) + 500
-        except (KeyError, ValueError):
+        at = http_date(headers.get("date", ""))
+        if at is None:
             return
-        skew_ms = server_ms - self.wall_ms()
-        self.skew_ms = 0 if abs(skew_ms) < SKEW_IGNORED_MS else skew_ms
+        wall_ms = self.wall_ms()
+        # The header has whole seconds; the middle of the second is closest on average.
+        skew_ms = int(at * 1000) + 500 - wall_ms
+        self._skew = Skew(0 if abs(skew_ms) < SKEW_IGNORED_MS else skew_ms, wall_ms, time.monotonic())
+
+
+def http_date(text: str) -> float | None:
+    """Return the seconds since 1970 of a date in a header, or `None` if it is no date."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def rfc3339(at_ms: int) -> str:

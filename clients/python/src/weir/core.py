@@ -7,9 +7,11 @@ under the lock of the credentials) and is sent the result. `weir.drivers` runs a
 from __future__ import annotations
 
 import json
+import operator
+import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, SupportsIndex, TypeAlias, TypeVar
 from urllib.parse import quote
 
 T = TypeVar("T")
@@ -44,8 +46,11 @@ class Response:
     body: bytes
 
     def json(self) -> Any:
-        """Return the body as JSON, or `None` when there is none."""
-        return json.loads(self.body) if self.body else None
+        """Return the body as JSON. Raises `NotWeirs` when it is none, as the page of a proxy is, or a body that was cut off."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise NotWeirs(f"status {self.status} with {len(self.body)} bytes that are no JSON") from error
 
 
 @dataclass(frozen=True)
@@ -70,12 +75,18 @@ class Exclusive:
 
 
 class NetworkFailure(Exception):
-    """The request got no response."""
+    """The request got no response, or one that cannot be read."""
 
-    def __init__(self, reason: str, *, was_sent: bool) -> None:
+    def __init__(self, reason: str, *, was_sent: bool, is_garbled: bool = False) -> None:
         super().__init__(reason)
         self.was_sent = was_sent
         """Whether the server may have received the request."""
+        self.is_garbled = is_garbled
+        """Whether there was a response, which cannot be read."""
+
+
+class NotWeirs(Exception):
+    """The response is not one of Weir, so something between it and this client may have made it."""
 
 
 Program: TypeAlias = Generator[Any, Any, T]
@@ -92,6 +103,18 @@ def path(template: str, *parts: str) -> str:
     return template.format(*(quote(part, safe="") for part in parts))
 
 
+def is_header_text(text: str) -> bool:
+    """Whether a text can be the value of a header: visible ASCII, and some."""
+    return re.fullmatch(r"[!-~]+", text) is not None
+
+
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that are not `None`."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def whole_number(name: str, amount: object) -> int:
+    """Return an amount as `int`, also one of NumPy. A float would be rounded, and a truth value is a mistake."""
+    if isinstance(amount, bool) or not isinstance(amount, SupportsIndex):
+        raise TypeError(f"{name}: {amount!r} is no whole number")
+    return operator.index(amount)

@@ -25,8 +25,10 @@ def decode(kind: type[T], value: Any) -> T:
     Raises `ValueError` when a required field is missing or a value has another shape.
     """
     try:
+        if value is None:
+            raise TypeError("nothing")
         return cast(T, _decode(kind, value))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise ValueError(f"the response is no {getattr(kind, '__name__', kind)}: {error!r}") from error
 
 

@@ -7,10 +7,14 @@ clients have every method with its types, and no logic twice.
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import httpx
@@ -24,6 +28,7 @@ P = ParamSpec("P")
 
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 """Failures before the request was on its way."""
+FAILURES = (httpx.RequestError, httpx.InvalidURL)
 
 
 def arguments(request: Request) -> dict[str, Any]:
@@ -37,10 +42,18 @@ def arguments(request: Request) -> dict[str, Any]:
     }
 
 
-def network_failure(error: httpx.TransportError) -> NetworkFailure:
+def network_failure(error: httpx.RequestError) -> NetworkFailure:
     """Return what a failure of httpx means for retries."""
     reason = str(error) or type(error).__name__
-    return NetworkFailure(reason, was_sent=not isinstance(error, NOT_SENT))
+    is_garbled = isinstance(error, httpx.DecodingError)
+    return NetworkFailure(reason, was_sent=not isinstance(error, NOT_SENT), is_garbled=is_garbled)
+
+
+def failure_of(error: httpx.RequestError | httpx.InvalidURL, request: Request) -> Exception:
+    """Return the error of a request that got no response; one that httpx refuses to send is the caller's."""
+    if isinstance(error, httpx.RequestError):
+        return network_failure(error)
+    return ValueError(f"{request.path[:100]}: {error}")
 
 
 def response_of(response: httpx.Response) -> Response:
@@ -49,11 +62,36 @@ def response_of(response: httpx.Response) -> Response:
 
 
 class Driver:
-    """Runs programs on the calling thread. Any number of threads may share one."""
+    """Runs programs on the calling thread. Any number of threads may share one.
 
-    def __init__(self, http: httpx.Client) -> None:
-        self.http = http
-        self._lock = threading.Lock()
+    A forked child gets connections of its own: on shared ones, one process would read the responses to another.
+    """
+
+    def __init__(self, connect: Callable[[], httpx.Client]) -> None:
+        self._connect = connect
+        self._http: httpx.Client | None = connect()
+        self._lock, self._exclusive = threading.Lock(), threading.Lock()
+        _drivers.add(self)
+
+    @property
+    def http(self) -> httpx.Client:
+        """The connections of this process."""
+        http = self._http
+        if http is None:
+            with self._lock:
+                http = self._http = self._http or self._connect()
+        return http
+
+    def close(self) -> None:
+        """Close all connections, for good."""
+        self.http.close()
+
+    def leave_to_parent(self) -> None:
+        """Begin anew in a forked child, where a thread that stayed in the parent may hold the lock."""
+        self._lock, self._exclusive = threading.Lock(), threading.Lock()
+        if self._http is not None and not self._http.is_closed:
+            _left_to_parents.append(self._http)  # to close it could end the parent's connections
+            self._http = None
 
     def run(self, program: Program[T]) -> T:
         """Run a program to its end."""
@@ -76,22 +114,58 @@ class Driver:
         if isinstance(effect, Send):
             try:
                 return response_of(self.http.request(**arguments(effect.request)))
-            except httpx.TransportError as error:
-                raise network_failure(error) from error
+            except FAILURES as error:
+                raise failure_of(error, effect.request) from error
         if isinstance(effect, Sleep):
             return time.sleep(effect.seconds)
         assert isinstance(effect, Exclusive)  # noqa: S101 - there are three effects
-        with self._lock:
+        with self._exclusive:
             return self.run(effect.program)
+
+
+_drivers: weakref.WeakSet[Driver] = weakref.WeakSet()
+_left_to_parents: list[httpx.Client] = []
+
+
+def _after_fork() -> None:
+    for driver in list(_drivers):
+        driver.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class AsyncDriver:
     """Runs programs on an asyncio event loop. Any number of tasks may share one."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self.http = http
-        self._lock: asyncio.Lock | None = None
+    def __init__(self, connect: Callable[[], httpx.AsyncClient]) -> None:
+        self._connect = connect
+        self._http = connect()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lock = asyncio.Lock()
         self._background: set[asyncio.Task[Any]] = set()
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """The connections of the running event loop. Those of one that has ended cannot be used any more."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not None and self._loop is not loop:
+            if self._loop.is_running():
+                raise RuntimeError("an AsyncClient serves one event loop at a time; make another one for this loop")
+            self._http = self._connect()
+            self._begin()
+        self._loop = loop
+        return self._http
+
+    async def close(self, timeout: float) -> None:
+        """Wait for what runs beside, so long at most, and close all connections."""
+        http = self.http
+        await self._finish(timeout)
+        await http.aclose()
 
     async def run(self, program: Program[T]) -> T:
         """Run a program to its end; a cancelled one is closed where it waits."""
@@ -110,13 +184,14 @@ class AsyncDriver:
         finally:
             program.close()
 
-    def spawn(self, program: Program[Any]) -> None:
-        """Run a program beside the caller; `finish` waits for it."""
+    def spawn(self, program: Program[T]) -> asyncio.Task[T]:
+        """Run a program beside the caller; `close` waits for it."""
         task = asyncio.get_running_loop().create_task(self.run(program))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
-    async def finish(self, timeout: float) -> None:
+    async def _finish(self, timeout: float) -> None:
         """Wait for what runs beside, so long at most, and end the rest."""
         if self._background:
             _, pending = await asyncio.wait(set(self._background), timeout=timeout)
@@ -128,13 +203,11 @@ class AsyncDriver:
         if isinstance(effect, Send):
             try:
                 return response_of(await self.http.request(**arguments(effect.request)))
-            except httpx.TransportError as error:
-                raise network_failure(error) from error
+            except FAILURES as error:
+                raise failure_of(error, effect.request) from error
         if isinstance(effect, Sleep):
             return await asyncio.sleep(effect.seconds)
         assert isinstance(effect, Exclusive)  # noqa: S101 - there are three effects
-        if self._lock is None:
-            self._lock = asyncio.Lock()
         async with self._lock:
             return await self.run(effect.program)
 
@@ -161,6 +234,21 @@ class Awaiting(Generic[C]):
         self._calls, self._driver = calls, driver
 
 
+def with_signature(
+    method: Callable[..., Any], of: Callable[..., Any], returned: str, *, adds_self: bool = False
+) -> None:
+    """Give a method the parameters of what it calls, and what it returns itself; `{}` stands for what the program does.
+
+    `help`, editors and `unittest.mock.create_autospec` read it.
+    """
+    known = signature(of)
+    inner = re.fullmatch(r"(?:Program|Pager)\[(.*)\]", str(known.return_annotation))
+    own = [Parameter("self", Parameter.POSITIONAL_ONLY)] if adds_self else []
+    parameters = [*own, *known.parameters.values()]
+    shown = returned.format(inner[1] if inner else "")
+    vars(method)["__signature__"] = known.replace(parameters=parameters, return_annotation=shown)
+
+
 def blocking(method: Callable[Concatenate[C, P], Program[T]]) -> Callable[Concatenate[Blocking[C], P], T]:
     """Make a blocking method of a program."""
 
@@ -168,6 +256,7 @@ def blocking(method: Callable[Concatenate[C, P], Program[T]]) -> Callable[Concat
     def call(service: Blocking[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return service._driver.run(method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "{}")
     return call
 
 
@@ -180,6 +269,7 @@ def awaiting(
     async def call(service: Awaiting[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await service._driver.run(method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "{}")
     return call
 
 
@@ -190,6 +280,7 @@ def each(method: Callable[Concatenate[C, P], Pager[T]]) -> Callable[Concatenate[
     def call(service: Blocking[C], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         return _items(service._driver, method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "Iterator[{}]")
     return call
 
 
@@ -212,6 +303,7 @@ def aeach(
     def call(service: Awaiting[C], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         return _aitems(service._driver, method(service._calls, *args, **kwargs))
 
+    with_signature(call, method, "AsyncIterator[{}]")
     return call
 
 

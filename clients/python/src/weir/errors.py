@@ -1,8 +1,8 @@
 """Every error that the client raises.
 
 WeirError
-├── Unreachable            no response, after all retries
-├── QueueFull              the queue of reports has no room
+├── Unreachable            no response, after all retries ── InvalidResponse
+├── QueueError             the queue of reports cannot be used ── QueueFull
 └── ApiError               the server refused: status, code, detail, details, request_id
     ├── InvalidRequest     400, 413, 415
     ├── Unauthorized       401
@@ -17,12 +17,19 @@ WeirError
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from .clock import http_date
 from .decode import decode, parse_time
 from .types import LimitStatus
+
+HEADERS = ("date", "retry-after", "x-request-id")
+"""Headers that an error is made of."""
 
 
 class WeirError(Exception):
@@ -37,8 +44,23 @@ class Unreachable(WeirError):
         self.maybe_done = maybe_done
         """Whether the server may have received, and done, what was requested."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the error pass between processes: the constructor takes more than its text."""
+        return partial(type(self), maybe_done=self.maybe_done), self.args
 
-class QueueFull(WeirError):
+
+class InvalidResponse(Unreachable):
+    """What responded is not Weir, for example a proxy with a page of its own, or the response was cut off."""
+
+
+class QueueError(WeirError):
+    """The queue of reports cannot be read or written: its disk is full, its folder read-only, its file damaged.
+
+    A report that gets this error is not stored.
+    """
+
+
+class QueueFull(QueueError):
     """The queue of reports holds as many as it may; the report was not stored."""
 
 
@@ -46,6 +68,7 @@ class ApiError(WeirError):
     """The server responded with an error (`application/problem+json`)."""
 
     def __init__(self, status: int, problem: Mapping[str, Any], headers: Mapping[str, str]) -> None:
+        self._made_of = (status, dict(problem), {name: headers[name] for name in HEADERS if name in headers})
         self.status = status
         self.code = str(problem.get("error") or f"HTTP_{status}")
         """Code for programs, like `NOT_FOUND`; it never changes."""
@@ -55,9 +78,18 @@ class ApiError(WeirError):
         self.details: Mapping[str, Any] = details if isinstance(details, dict) else {}
         self.request_id = str(problem.get("request_id") or headers.get("x-request-id") or "")
         """Id under which the server's log has the request."""
-        self.retry_after = seconds_of(headers.get("retry-after"))
+        self.retry_after = seconds_of(headers.get("retry-after"), headers.get("date"))
         """Seconds after which a retry may succeed, if the server says so."""
         super().__init__(f"{self.code}: {self.detail} (status {status}, request {self.request_id or 'unknown'})")
+
+    @property
+    def is_weirs(self) -> bool:
+        """Whether Weir refused, and not something in front of it, which knows no codes."""
+        return not self.code.startswith("HTTP_")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the error pass between processes: the constructor takes more than its text."""
+        return type(self), self._made_of
 
 
 class InvalidRequest(ApiError):
@@ -104,7 +136,7 @@ class RateLimited(ApiError):
     def wait_seconds(self) -> float:
         """Seconds until the request can be granted; as exact as the server says it."""
         exact = self.details.get("retry_after_ms")
-        return exact / 1000 if isinstance(exact, int) else float(self.retry_after or 1)
+        return max(0, exact) / 1000 if isinstance(exact, int) else float(self.retry_after or 1)
 
 
 class QuotaExceeded(RateLimited):
@@ -162,7 +194,7 @@ def api_error(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     """Return the error that a response stands for; a proxy's response has no problem document."""
     try:
         problem = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         problem = None
     if not isinstance(problem, dict):
         problem = {}
@@ -172,9 +204,15 @@ def api_error(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     return kind(status, problem, headers)
 
 
-def seconds_of(header: str | None) -> float | None:
-    """Return the seconds of `Retry-After`; a date, which Weir never sends, counts as none."""
-    try:
-        return max(0.0, float(header)) if header else None
-    except ValueError:
+def seconds_of(retry_after: str | None, date: str | None) -> float | None:
+    """Return the seconds of `Retry-After`. A proxy may send a date, which is compared with that of the response."""
+    if not retry_after:
         return None
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        at, now = http_date(retry_after), http_date(date or "")
+        if at is None:
+            return None
+        seconds = at - (time.time() if now is None else now)
+    return max(0.0, seconds) if math.isfinite(seconds) else None

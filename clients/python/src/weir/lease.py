@@ -6,30 +6,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
 
-from .core import Program, path
+from .core import Program, path, whole_number
 from .drivers import AsyncDriver, Driver
 from .errors import WeirError
+from .retry import RetryPolicy
 from .session import Session, post
 from .types import Acquired, LeaseState, LimitStatus
 
 log = logging.getLogger("weir")
 
 LEASE = "/v1/namespaces/{}/leases/{}/"
+ONE_MORE = RetryPolicy(attempts=2, total_secs=2.0)
 
 
 def merged(given: Mapping[str, int] | None, named: Mapping[str, int]) -> dict[str, int]:
     """Return the amounts of a call, by limit: from a mapping, from keywords, or from both."""
-    amounts = {**(given or {}), **named}
-    for name, amount in amounts.items():
-        if isinstance(amount, bool) or not isinstance(amount, int):
-            raise TypeError(f"{name}: {amount!r} is no whole number of tokens")
-    return amounts
+    amounts: dict[str, object] = {**(given or {}), **named}
+    return {name: whole_number(name, amount) for name, amount in amounts.items()}
 
 
 class LeaseCalls:
@@ -44,10 +44,12 @@ class LeaseCalls:
         """Settle the lease at the end of its block. A failure never hides the exception of the block."""
         if self.is_settled:
             return
+        # A program that is interrupted ends soon, and without a server its tokens wait for the lease to expire.
+        retry = None if error is None or isinstance(error, Exception) else ONE_MORE
         try:
-            yield from self.rollback() if error is not None else self.commit(self.used)
-        except WeirError as failure:
-            if error is None and not self.tolerant:
+            yield from self.rollback(retry) if error is not None else self.commit(self.used)
+        except Exception as failure:
+            if error is None and not (self.tolerant and isinstance(failure, WeirError)):
                 raise
             log.warning("the lease %s was not settled: %s", self.granted.lease, failure)
 
@@ -56,9 +58,9 @@ class LeaseCalls:
         body = {"actual": dict(actual)} if actual else {}
         return (yield from self._end("commit", body))
 
-    def rollback(self) -> Program[LeaseState | None]:
+    def rollback(self, retry: RetryPolicy | None = None) -> Program[LeaseState | None]:
         """Return all tokens, and end the lease."""
-        return (yield from self._end("rollback", {}))
+        return (yield from self._end("rollback", {}, retry))
 
     def adjust(self, amounts: Mapping[str, int]) -> Program[LeaseState | None]:
         """Take more tokens, into debt if there are too few, or return some with negative amounts."""
@@ -70,16 +72,20 @@ class LeaseCalls:
             raise ValueError("name the tokens to release; `rollback` returns all of them")
         return (yield from self._change("release", {"release": dict(amounts)}))
 
-    def _end(self, verb: str, body: dict[str, dict[str, int]]) -> Program[LeaseState | None]:
-        state = yield from self._change(verb, body)
+    def _end(
+        self, verb: str, body: dict[str, dict[str, int]], retry: RetryPolicy | None = None
+    ) -> Program[LeaseState | None]:
+        state = yield from self._change(verb, body, retry)
         self.is_settled = True
         return state
 
-    def _change(self, verb: str, body: dict[str, dict[str, int]]) -> Program[LeaseState | None]:
+    def _change(
+        self, verb: str, body: dict[str, dict[str, int]], retry: RetryPolicy | None = None
+    ) -> Program[LeaseState | None]:
         if self.granted.lease is None:
             return None
         where = path(LEASE, self.namespace, self.granted.lease) + verb
-        return (yield from self.session.fetch(LeaseState, post(where, body, key=str(uuid.uuid4()))))
+        return (yield from self.session.fetch(LeaseState, post(where, body, key=str(uuid.uuid4())), retry=retry))
 
 
 class LeaseBase:
@@ -109,8 +115,15 @@ class LeaseBase:
         return self._calls.granted.limits
 
     def actual(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> None:
-        """Note how many tokens were used; the end of the block settles with them. Limits left out keep what was taken."""
-        self._calls.used = {**(self._calls.used or {}), **merged(amounts, named)}
+        """Note how many tokens were used; the end of the block settles with them. Limits left out keep what was taken.
+
+        A later call replaces what an earlier one said of the same limits.
+        """
+        used = merged(amounts, named)
+        for name, amount in used.items():
+            if amount < 0:
+                raise ValueError(f"{name}: {amount} is negative")
+        self._calls.used = {**(self._calls.used or {}), **used}
 
 
 class Lease(LeaseBase):
@@ -158,7 +171,8 @@ class AsyncLease(LeaseBase):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._driver.run(self._calls.leave(error))
+        # A task that is cancelled here waits no longer, but the settlement goes on: half of one would settle nothing.
+        await asyncio.shield(self._driver.spawn(self._calls.leave(error)))
 
     async def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
         """End the lease with what was used, in one request; without amounts its tokens stay taken."""

@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import Any, Literal
 
 from .clock import query_time
-from .core import Program, Request, Sleep, path, present
+from .core import Program, Request, Response, Sleep, is_header_text, path, present
 from .decode import decode
 from .drivers import AsyncDriver, Awaiting, Blocking, aeach, awaiting, blocking, each
-from .errors import RateLimited, ServiceUnavailable, Unreachable, WeirError
+from .errors import RateLimited, ServerError, Unreachable, WeirError
 from .lease import AsyncLease, Lease, LeaseCalls, merged
-from .retry import NO_RETRY
-from .session import Pager, Session, delete, get, post, put
+from .retry import NO_RETRY, RetryPolicy
+from .session import Pager, Session, delete, done, get, post, put
 from .types import (
     Acquired,
     Availability,
@@ -52,7 +52,7 @@ class Attempt:
     ) -> None:
         self._calls, self._patience, self._on_unreachable = calls, patience, on_unreachable
         where = path("/v1/namespaces/{}/acquire", calls.namespace)
-        self._request = post(where, body, key=key or str(uuid.uuid4()))
+        self._request = post(where, body, key=str(uuid.uuid4()) if key is None else key)
         # Somebody else may hold the lease of a key that the caller chose.
         self._may_undo = key is None
         self._maybe_taken = False
@@ -68,7 +68,7 @@ class Attempt:
                 pause = refused.wait_seconds + random.uniform(0, AFTER_WAIT_SECS)
                 if clock.monotonic() + pause > until:
                     raise
-            except (Unreachable, ServiceUnavailable) as failure:
+            except (Unreachable, ServerError) as failure:
                 if self._on_unreachable == "raise" or not is_out_of_reach(failure):
                     raise
                 granted = Acquired(degraded=True, limits=[])
@@ -77,26 +77,23 @@ class Attempt:
                 return self._lease(granted)
             yield Sleep(pause)
 
-    def undo(self) -> Program[None]:
+    def undo(self, retry: RetryPolicy | None = None) -> Program[None]:
         """Give back what a cancelled acquire may have taken: with its key, the same lease is returned, and rolled back."""
         if not (self._maybe_taken and self._may_undo):
             return
         try:
-            response = yield from self._calls.session.exchange(self._request, retry=NO_RETRY, waits=False)
-            granted = response.json()
-            lease = path("/v1/namespaces/{}/leases/{}/rollback", self._calls.namespace, granted["lease"])
-            yield from self._calls.session.exchange(post(lease, {}, idempotent=True))
+            granted = yield from self._calls.session.exchange(self._request, read_acquired, retry=NO_RETRY, waits=False)
+            yield from self._lease(granted).rollback(retry)
         except WeirError:
             return  # the lease expires by itself
 
     def _once(self, request: Request) -> Program[Acquired]:
         self._maybe_taken = True
         try:
-            granted = yield from self._calls.session.exchange(request, waits=False)
+            return (yield from self._calls.session.exchange(request, read_acquired, waits=False))
         except RateLimited:
             self._maybe_taken = False
             raise
-        return decode(Acquired, granted.json())
 
     def _lease(self, granted: Acquired) -> LeaseCalls:
         tolerant = self._on_unreachable == "allow"
@@ -127,6 +124,10 @@ class LimiterCalls:
     ) -> Attempt:
         """Prepare an acquire."""
         amounts = merged(consume, named)
+        if not isinstance(patience, (int, float)):
+            raise TypeError(f"patience: {patience!r} is no number of seconds")
+        if not patience >= 0:
+            raise ValueError(f"patience: {patience} seconds are less than none")
         if not amounts:
             raise ValueError("name the tokens to take, like rpm=1")
         body = present(
@@ -140,6 +141,13 @@ class LimiterCalls:
             }
         )
         return Attempt(self, body, patience, on_unreachable or self.on_unreachable, idempotency_key)
+
+    def lease(self, lease: str) -> LeaseCalls:
+        """Return a lease by its id."""
+        if not isinstance(lease, str) or not is_header_text(lease):
+            raise ValueError("lease: it is not the id of a lease")
+        granted = Acquired(degraded=False, limits=[], lease=lease)
+        return LeaseCalls(self.session, self.namespace, granted, tolerant=self.on_unreachable == "allow")
 
     def availability(self, entity: str, resource: str) -> Program[Availability]:
         """Return the tokens that an entity could take now; takes none."""
@@ -169,7 +177,7 @@ class LimiterCalls:
 
     def delete_limits(self, *, entity: str | None = None, resource: str | None = None) -> Program[None]:
         """Remove the limits of a level; the next level applies then."""
-        yield from self.session.exchange(delete(self._level(entity, resource)))
+        yield from self.session.exchange(delete(self._level(entity, resource)), done)
 
     def put_entity(
         self,
@@ -190,7 +198,7 @@ class LimiterCalls:
 
     def delete_entity(self, entity: str) -> Program[None]:
         """Delete an entity."""
-        yield from self.session.exchange(delete(self._path("entities/{}", entity)))
+        yield from self.session.exchange(delete(self._path("entities/{}", entity)), done)
 
     def entities(self) -> Pager[Entity]:
         """List all entities."""
@@ -247,9 +255,17 @@ class LimiterCalls:
         return self._path("limits/system") if resource is None else self._path("limits/resources/{}", resource)
 
 
-def is_out_of_reach(failure: WeirError) -> bool:
-    """Whether no Weir responded: no response, or one of a proxy, which has no code of ours."""
-    return isinstance(failure, Unreachable) or getattr(failure, "code", "").startswith("HTTP_")
+def read_acquired(response: Response) -> Acquired:
+    """Read a grant. It has a lease, unless it took nothing."""
+    granted = decode(Acquired, response.json())
+    if granted.lease is None and not granted.degraded:
+        raise ValueError("the grant has no lease")
+    return granted
+
+
+def is_out_of_reach(failure: Unreachable | ServerError) -> bool:
+    """Whether no Weir responded: no response, or one of a proxy."""
+    return isinstance(failure, Unreachable) or not failure.is_weirs
 
 
 class Limiter(Blocking[LimiterCalls]):
@@ -286,7 +302,17 @@ class Limiter(Blocking[LimiterCalls]):
             on_unreachable=on_unreachable,
             idempotency_key=idempotency_key,
         )
-        return Lease(self._driver.run(attempt.run()), self._driver)
+        try:
+            return Lease(self._driver.run(attempt.run()), self._driver)
+        except Exception:
+            raise
+        except BaseException:  # Ctrl-C: the server may have granted what nobody waits for any more
+            self._driver.run(attempt.undo(NO_RETRY))
+            raise
+
+    def lease(self, lease: str) -> Lease:
+        """Return a lease by its `id`, to settle it in another process than the one that acquired it."""
+        return Lease(self._calls.lease(lease), self._driver)
 
     availability = blocking(LimiterCalls.availability)
     resolve = blocking(LimiterCalls.resolve)
@@ -365,6 +391,10 @@ class AsyncLimiter(Awaiting[LimiterCalls]):
             idempotency_key=idempotency_key,
         )
         return Acquiring(attempt, self._driver)
+
+    def lease(self, lease: str) -> AsyncLease:
+        """Return a lease by its `id`, to settle it in another process than the one that acquired it."""
+        return AsyncLease(self._calls.lease(lease), self._driver)
 
     availability = awaiting(LimiterCalls.availability)
     resolve = awaiting(LimiterCalls.resolve)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import date
 from typing import Any, Literal
 
-from .core import Program, path, present
+from .core import Program, Response, path, present
 from .decode import decode
 from .drivers import Awaiting, Blocking, aeach, awaiting, blocking, each
 from .progress import AsyncFollower, Follower
@@ -173,14 +173,16 @@ class PracticeCalls:
     def claim_next(self, kind: JobType, worker: str, lease_ms: int | None) -> Program[ClaimedJob | None]:
         """Claim the next job, if there is one."""
         body = present({"worker_id": worker, "lease_ms": lease_ms})
-        response = yield from self.session.exchange(post(path(ROOT + "/jobs/{}/claim-next", kind), body))
-        if response.status == 204:
-            return None
-        return decode(ClaimedJob, response.json())
+        return (yield from self.session.exchange(post(path(ROOT + "/jobs/{}/claim-next", kind), body), read_claimed))
 
     def worker_calls(self, kind: JobType, claimed: ClaimedJob) -> WorkerCalls:
         """Return what the worker of a claimed job does."""
         return WorkerCalls(self.session, kind, claimed)
+
+
+def read_claimed(response: Response) -> ClaimedJob | None:
+    """Read the response to a claim: a job, or nothing when none waits."""
+    return None if response.status == 204 else decode(ClaimedJob, response.json())
 
 
 class Practice(Blocking[PracticeCalls]):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import httpx
@@ -13,10 +14,14 @@ import httpx
 from .core import Program, path
 from .decode import decode
 from .drivers import AsyncDriver, Driver, network_failure
-from .errors import Unauthorized, Unreachable, WeirError, api_error
+from .errors import ApiError, InvalidResponse, Unauthorized, Unreachable, WeirError, api_error
 from .retry import Attempts, is_transient
 from .session import Session
 from .types import ProgressStep
+
+EVENT_STREAM = "text/event-stream"
+SILENCE_SECS = 45.0
+"""Longest silence of a stream: the server sends a comment every 15 seconds."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +64,33 @@ class FollowerBase:
     def __init__(self, session: Session, kind: str, job: str, after: str | None) -> None:
         self._session, self._last = session, after
         self._path = path("/v1/practice/jobs/{}/{}/progress", kind, job)
-        self._begin()
-
-    def _begin(self) -> None:
-        """Start a connection anew, with all attempts."""
-        self._attempts = Attempts(self._session.retry, self._session.clock)
+        self._attempts: Attempts | None = None
+        """The attempts since the stream was last alive."""
 
     def _headers(self) -> Program[dict[str, str]]:
         self._credentials = yield from self._session.credentials.headers(self._session)
         resume = {"last-event-id": self._last} if self._last else {}
-        return {"accept": "text/event-stream", **self._credentials, **resume}
+        return {"accept": EVENT_STREAM, **self._credentials, **resume}
+
+    def _timeout(self, timeout: httpx.Timeout) -> httpx.Timeout:
+        read = None if timeout.read is None else max(timeout.read, SILENCE_SECS)
+        return httpx.Timeout(connect=timeout.connect, read=read, write=timeout.write, pool=timeout.pool)
+
+    def _check(self, response: httpx.Response) -> None:
+        """Raise if a response below 400 is no stream."""
+        if response.status_code != 200 or EVENT_STREAM not in response.headers.get("content-type", ""):
+            reason = f"GET {self._path}: status {response.status_code} without a stream"
+            raise InvalidResponse(reason, maybe_done=False)
 
     def _step(self, event: Event | None) -> ProgressStep | None:
+        self._attempts = None  # a line has come, if only a comment
         if event is None or event.name != "progress":
             return None
-        step = decode(ProgressStep, json.loads(event.data))
+        try:
+            step = decode(ProgressStep, json.loads(event.data))
+        except ValueError as error:
+            raise InvalidResponse(f"GET {self._path}: {error}", maybe_done=False) from error
         self._last = event.id or step.id
-        self._begin()
         return step
 
     def _pause(self, error: WeirError) -> float:
@@ -83,17 +98,21 @@ class FollowerBase:
         if isinstance(error, Unauthorized) and self._session.credentials.renew(self._credentials):
             again, retry_after = True, None
         else:
-            again = isinstance(error, Unreachable) or is_transient(error)  # type: ignore[arg-type]
+            again = is_transient(error) if isinstance(error, ApiError) else isinstance(error, Unreachable)
             retry_after = getattr(error, "retry_after", None)
+        # A job may be silent for hours before its stream breaks: attempts are counted from then.
+        self._attempts = self._attempts or Attempts(self._session.retry, self._session.clock)
         pause = self._attempts.next_pause(retry_after) if again else None
         if pause is None:
             raise error
         return pause
 
 
-def broken(error: httpx.TransportError) -> Unreachable:
+def broken(error: httpx.RequestError) -> Unreachable:
     """Return what a broken stream is to the caller, when it cannot be resumed."""
-    return Unreachable(f"the progress stream broke: {network_failure(error)}", maybe_done=False)
+    failure = network_failure(error)
+    kind = InvalidResponse if failure.is_garbled else Unreachable
+    return kind(f"the progress stream broke: {failure}", maybe_done=False)
 
 
 class Follower(FollowerBase):
@@ -110,7 +129,7 @@ class Follower(FollowerBase):
                 if (yield from self._connection()):
                     return
                 error: WeirError = Unreachable("the progress stream ended before the job", maybe_done=False)
-            except httpx.TransportError as failure:
+            except httpx.RequestError as failure:
                 error = broken(failure)
             except WeirError as refused:
                 error = refused
@@ -120,9 +139,12 @@ class Follower(FollowerBase):
         """Yield the steps of one connection; whether the job has ended."""
         headers = self._driver.run(self._headers())
         parser = EventParser()
-        with self._driver.http.stream("GET", self._path, headers=headers) as response:
+        http = self._driver.http
+        timeout = self._timeout(http.timeout)
+        with http.stream("GET", self._path, headers=headers, timeout=timeout) as response:
             if response.status_code >= 400:
                 raise api_error(response.status_code, response.headers, response.read())
+            self._check(response)
             for line in response.iter_lines():
                 event = parser.feed(line)
                 if event is not None and event.name == "end":
@@ -145,22 +167,27 @@ class AsyncFollower(FollowerBase):
         """Yield the steps until the job ends."""
         while not self._has_ended:
             try:
-                async for step in self._connection():
-                    yield step
+                # A caller that leaves its loop ends the connection too, and not only when it is collected.
+                async with aclosing(self._connection()) as steps:
+                    async for step in steps:
+                        yield step
                 error: WeirError = Unreachable("the progress stream ended before the job", maybe_done=False)
-            except httpx.TransportError as failure:
+            except httpx.RequestError as failure:
                 error = broken(failure)
             except WeirError as refused:
                 error = refused
             if not self._has_ended:
                 await asyncio.sleep(self._pause(error))
 
-    async def _connection(self) -> AsyncIterator[ProgressStep]:
+    async def _connection(self) -> AsyncGenerator[ProgressStep, None]:
         headers = await self._driver.run(self._headers())
         parser = EventParser()
-        async with self._driver.http.stream("GET", self._path, headers=headers) as response:
+        http = self._driver.http
+        timeout = self._timeout(http.timeout)
+        async with http.stream("GET", self._path, headers=headers, timeout=timeout) as response:
             if response.status_code >= 400:
                 raise api_error(response.status_code, response.headers, await response.aread())
+            self._check(response)
             async for line in response.aiter_lines():
                 event = parser.feed(line)
                 if event is not None and event.name == "end":

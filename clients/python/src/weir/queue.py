@@ -23,11 +23,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from .errors import QueueFull
+from .errors import QueueError, QueueFull
 from .sender_lock import SenderLock
 
 OnFull = Literal["raise", "wait"]
 
+CHOOSE = "choose another folder with queue_dir or WEIR_QUEUE_DIR"
 BUSY_SECS = 60.0
 """How long a process waits for another one that writes."""
 POLL_SECS = 0.05
@@ -70,7 +71,10 @@ def default_root() -> Path:
     if folder := os.environ.get("WEIR_QUEUE_DIR"):
         return Path(folder)
     state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "weir" / "queue"
+    try:
+        return (Path(state) if state else Path.home() / ".local" / "state") / "weir" / "queue"
+    except RuntimeError as error:  # a container may have no home
+        raise QueueError(f"no folder for the queue of reports: {error}; {CHOOSE}") from error
 
 
 class Queue:
@@ -87,7 +91,10 @@ class Queue:
             on_full,
             full_wait_secs,
         )
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise unusable(folder, error) from error
         self._guard = threading.RLock()
         self._database: sqlite3.Connection | None = None
         with self._open():
@@ -109,13 +116,13 @@ class Queue:
             time.sleep(POLL_SECS)
 
     def _try_put(self, body: dict[str, Any], at_ms: int, skew_ms: int | None) -> int | None:
+        row = [body["request_id"], json.dumps(body), at_ms, skew_ms]
         with self._transaction() as database:
             found = database.execute("SELECT id FROM reports WHERE request_id = ?", [body["request_id"]]).fetchone()
             if found:
                 return int(found[0])
             if self._count(database) >= self._size_max:
                 return None
-            row = [body["request_id"], json.dumps(body), at_ms, skew_ms]
             sql = "INSERT INTO reports (request_id, body, at_ms, skew_ms) VALUES (?, ?, ?, ?)"
             return database.execute(sql, row).lastrowid
 
@@ -144,13 +151,10 @@ class Queue:
             "reason": reason,
             "report": report.body,
         }
-        line = json.dumps({"at_ms": report.at_ms, **letter}) + "\n"
-        descriptor = os.open(self.dead_letters, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, line.encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            append_line(self.dead_letters, json.dumps({"at_ms": report.at_ms, **letter}).encode())
+        except OSError as error:
+            raise QueueError(f"{self.dead_letters}: {error}") from error
         self.remove([report.id])
 
     @property
@@ -186,6 +190,11 @@ class Queue:
                 self._database.close()
                 self._database = None
 
+    def __del__(self) -> None:
+        database = getattr(self, "_database", None)  # there is none when the folder could not be made
+        if database is not None:
+            database.close()
+
     def _count(self, database: sqlite3.Connection) -> int:
         return int(database.execute("SELECT count FROM size").fetchone()[0])
 
@@ -193,20 +202,51 @@ class Queue:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._open() as database:
             database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
+            yield database
             database.execute("COMMIT")
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Use the one connection of this process, which threads share in turns."""
+        """Use the one connection of this process, which threads share in turns.
+
+        Whatever goes wrong closes it, which ends its transaction: an open one would hold up all processes.
+        """
         with self._guard:
-            if self._database is None:
-                self._database = connect(self.folder / "queue.db")
-            yield self._database
+            try:
+                if self._database is None:
+                    self._database = connect(self.folder / "queue.db")
+                yield self._database
+            except BaseException as error:
+                self.close()
+                if isinstance(error, (sqlite3.Error, OSError)):
+                    raise unusable(self.folder, error) from error
+                raise
+
+
+def unusable(folder: Path, error: Exception) -> QueueError:
+    """Return the error of a queue whose folder or database does not work."""
+    return QueueError(f"the queue of reports in {folder} cannot be used: {error}; {CHOOSE}")
+
+
+def append_line(file: Path, line: bytes) -> None:
+    """Append a line to a file, and return when it is on disk. It is written as a whole, or not at all."""
+    descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        end = os.lseek(descriptor, 0, os.SEEK_END)
+        if end:
+            os.lseek(descriptor, end - 1, os.SEEK_SET)
+            if os.read(descriptor, 1) != b"\n":
+                line = b"\n" + line  # a crash has torn the last one
+        rest = line + b"\n"
+        try:
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, end)
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def connect(file: Path) -> sqlite3.Connection:

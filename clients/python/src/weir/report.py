@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from .clock import query_time
-from .core import present
+from .core import present, whole_number
 from .types import ModelSelection
 
 Status = Literal["OK", "ERROR"]
@@ -49,11 +49,13 @@ def report_body(
         "cached_write_tokens": cached_write_tokens,
         "cost_usd_micros": cost_usd_micros,
     }
-    for name, amount in present(amounts).items():
-        if isinstance(amount, bool) or not isinstance(amount, int):
-            raise TypeError(f"{name}: {amount!r} is no whole number")
+    whole = {name: whole_number(name, amount) for name, amount in present(amounts).items()}
+    for name, amount in whole.items():
         if amount < 0:
             raise ValueError(f"{name}: {amount} is negative")
+    texts = {"model": label, "model_id": model_id, "vendor": vendor, "calling_region": calling_region}
+    for name, text in present(texts).items():
+        check_text(name, text)
     return present(
         {
             "request_id": str(uuid.UUID(request_id)) if request_id else str(uuid.uuid4()),
@@ -63,6 +65,16 @@ def report_body(
             "calling_region": calling_region,
             "status": status,
             "timestamp": query_time(timestamp),
-            **amounts,
+            **whole,
         }
     )
+
+
+def check_text(name: str, text: object) -> None:
+    """Refuse what cannot be sent: it would wait in the queue for ever."""
+    if not isinstance(text, str):
+        raise TypeError(f"{name}: {text!r} is no text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}: {text!r} is not Unicode: half of a character") from error

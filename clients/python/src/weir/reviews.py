@@ -8,9 +8,9 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from .clock import query_time
-from .core import Program, Request, path
+from .core import NotWeirs, Program, Request, Response, path
 from .drivers import Awaiting, Blocking, aeach, awaiting, blocking, each
-from .session import Pager, Session, delete, get, post, texts
+from .session import Pager, Session, delete, done, get, post, texts
 from .types import Comparison, Consensus, Finding, ModelResponse, Review, ReviewCost
 
 ROOT = "/v1/reviews"
@@ -58,20 +58,17 @@ class ReviewCalls:
 
     def delete(self, review_id: str) -> Program[None]:
         """Delete a review with everything that belongs to it."""
-        yield from self.session.exchange(delete(path(ROOT + "/{}", review_id)))
+        yield from self.session.exchange(delete(path(ROOT + "/{}", review_id)), done)
 
     def report(self, review_id: str, *, format: Literal["markdown", "text"] = "markdown") -> Program[str]:
         """Return a review as a report for people."""
         request = get(path(ROOT + "/{}/report", review_id), {"format": format})
-        response = yield from self.session.exchange(request)
-        return str(response.body.decode())
+        return (yield from self.session.exchange(request, read_text))
 
     def sarif(self, review_id: str, *, findings: bool = False) -> Program[dict[str, Any]]:
         """Return what models agree on as SARIF, or with `findings` every finding."""
         request = get(path(ROOT + "/{}/sarif", review_id), {"findings": findings or None})
-        response = yield from self.session.exchange(request)
-        sarif: dict[str, Any] = response.json()
-        return sarif
+        return (yield from self.session.fetch(dict[str, Any], request))
 
     def feedback(
         self, review_id: str, model: str, finding: str, verdict: Literal["accepted", "dismissed"], *, by: str
@@ -150,6 +147,13 @@ class ReviewCalls:
         """List what each response cost in a repository (`owner/repo`)."""
         where = path(ROOT + "/repos/{}/{}/costs", *owner_and_repo(repo))
         return self.session.pager(ReviewCost, where, times(since, until))
+
+
+def read_text(response: Response) -> str:
+    """Read a report for people. A page is none: it comes from a proxy."""
+    if "html" in response.headers.get("content-type", ""):
+        raise NotWeirs(f"status {response.status} with a page in HTML")
+    return response.body.decode()
 
 
 def owner_and_repo(repo: str) -> tuple[str, str]:

@@ -10,6 +10,8 @@ import sys
 import threading
 from pathlib import Path
 
+from .errors import QueueError
+
 _held: set[tuple[int, str]] = set()
 """What threads of this process hold; the operating system's lock does not tell them apart."""
 _guard = threading.Lock()
@@ -35,7 +37,10 @@ class SenderLock:
         with _guard:
             if self._name in _held:
                 return False
-            descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError as error:
+                raise QueueError(f"{self._file}: {error}") from error
             if not lock(descriptor):
                 os.close(descriptor)
                 return False

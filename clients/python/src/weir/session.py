@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from .clock import Clock
-from .core import NetworkFailure, Program, Request, Response, Send, Sleep, present
+from .core import NetworkFailure, NotWeirs, Program, Request, Response, Send, Sleep, is_header_text, present
 from .credentials import Credentials
 from .decode import decode
-from .errors import ApiError, Unauthorized, Unreachable, api_error
+from .errors import ApiError, InvalidResponse, Unauthorized, Unreachable, api_error
 from .retry import Attempts, RetryPolicy, is_transient
-from .types.common import Page
+from .types.common import Page, RawPage
 
 T = TypeVar("T")
+
+KEY_MAX = 64
+"""Longest idempotency key that the server takes."""
 
 
 class Session:
@@ -22,11 +25,19 @@ class Session:
     def __init__(self, credentials: Credentials, retry: RetryPolicy, clock: Clock | None = None) -> None:
         self.credentials, self.retry, self.clock = credentials, retry, clock or Clock()
 
-    def exchange(self, request: Request, *, retry: RetryPolicy | None = None, waits: bool = True) -> Program[Response]:
-        """Send a request until it has an answer, and return one below 400.
+    def exchange(
+        self,
+        request: Request,
+        read: Callable[[Response], T],
+        *,
+        retry: RetryPolicy | None = None,
+        waits: bool = True,
+    ) -> Program[T]:
+        """Send a request until it has an answer, and return what `read` makes of it.
 
         A request that is not idempotent is repeated only if the server has not taken it. `waits` says whether a 429 is a
-        reason to try again, and not an answer for the caller.
+        reason to try again, and not an answer for the caller. `read` raises `NotWeirs` for the page of a proxy, which is worth
+        another attempt, and `ValueError` for what this version of the client does not understand.
         """
         attempts = Attempts(retry or self.retry, self.clock)
         was_renewed = maybe_done = False
@@ -37,36 +48,68 @@ class Session:
                 response: Response = yield Send(request.with_headers(headers))
             except NetworkFailure as failure:
                 maybe_done = maybe_done or failure.was_sent
-                error = Unreachable(f"{request.method} {request.path}: {failure}", maybe_done=maybe_done)
+                kind = InvalidResponse if failure.is_garbled else Unreachable
+                error = kind(f"{request.method} {request.path}: {failure}", maybe_done=maybe_done)
                 again, retry_after = request.idempotent or not failure.was_sent, None
             else:
-                self.clock.observe(response.headers)
                 if response.status < 400:
-                    return response
-                error = api_error(response.status, response.headers, response.body)
-                if isinstance(error, Unauthorized) and not was_renewed and self.credentials.renew(headers):
-                    was_renewed = True
-                    continue
-                again, retry_after = may_repeat(request, error, waits=waits), error.retry_after
+                    try:
+                        result = read(expected(request, response))
+                    except (NotWeirs, ValueError) as problem:
+                        reason = f"{request.method} {request.path}: {problem}"
+                        error = InvalidResponse(reason, maybe_done=True)
+                        error.__cause__ = problem
+                        again, retry_after = request.idempotent and isinstance(problem, NotWeirs), None
+                    else:
+                        self.clock.observe(response.headers)
+                        return result
+                else:
+                    error = api_error(response.status, response.headers, response.body)
+                    if error.is_weirs:
+                        self.clock.observe(response.headers)
+                    if (
+                        isinstance(error, Unauthorized)
+                        and headers
+                        and not was_renewed
+                        and self.credentials.renew(headers)
+                    ):
+                        was_renewed = True
+                        continue
+                    maybe_done = maybe_done or error.status >= 500
+                    again, retry_after = may_repeat(request, error, waits=waits), error.retry_after
             pause = attempts.next_pause(retry_after) if again else None
             if pause is None:
                 raise error
             yield Sleep(pause)
 
-    def fetch(self, kind: type[T], request: Request) -> Program[T]:
+    def fetch(self, kind: type[T], request: Request, *, retry: RetryPolicy | None = None) -> Program[T]:
         """Send a request, and return the response as `kind`."""
-        response = yield from self.exchange(request)
-        return decode(kind, response.json())
+        return (yield from self.exchange(request, lambda response: decode(kind, response.json()), retry=retry))
 
     def pager(self, kind: type[T], path: str, params: dict[str, Any] | None = None) -> Pager[T]:
         """Return the pages of a list."""
         return Pager(self, kind, path, present(params or {}))
 
 
+def done(response: Response) -> None:
+    """Read a response that says no more than that it is done."""
+    if response.body:
+        response.json()
+
+
+def expected(request: Request, response: Response) -> Response:
+    """Return a response below 400, unless it is one that the request cannot have: Weir redirects nobody."""
+    is_unchanged = response.status == 304 and "if-none-match" in request.headers
+    if response.status >= 300 and not is_unchanged:
+        to = response.headers.get("location")
+        raise NotWeirs(f"status {response.status}" + (f" to {to}" if to else ""))
+    return response
+
+
 def may_repeat(request: Request, error: ApiError, *, waits: bool) -> bool:
     """Whether a refused request may be sent again: a 429 changed nothing, for other faults it must be idempotent."""
     if error.status == 429:
-        return waits and error.code == "RATE_LIMIT_EXCEEDED"
+        return waits and error.code in ("RATE_LIMIT_EXCEEDED", "HTTP_429")
     return request.idempotent and is_transient(error)
 
 
@@ -79,10 +122,11 @@ class Pager(Generic[T]):
     def page(self, cursor: str | None) -> Program[Page[T]]:
         """Fetch the page at a cursor, the first one without."""
         params = {**self._params, **present({"cursor": cursor})}
-        response = yield from self._session.exchange(get(self._path, params))
-        answer = response.json()
-        items = [decode(self._kind, item) for item in answer["items"]]
-        return Page(items=items, next_cursor=answer.get("next_cursor"))
+        return (yield from self._session.exchange(get(self._path, params), self._read))
+
+    def _read(self, response: Response) -> Page[T]:
+        page = decode(RawPage, response.json())
+        return Page(items=[decode(self._kind, item) for item in page.items], next_cursor=page.next_cursor)
 
 
 def get(path: str, params: dict[str, Any] | None = None) -> Request:
@@ -102,7 +146,9 @@ def delete(path: str) -> Request:
 
 def post(path: str, body: Any, *, key: str | None = None, idempotent: bool = False) -> Request:
     """Return a POST request; with an idempotency key it may be repeated."""
-    headers = {"idempotency-key": key} if key else {}
+    if key is not None and not (len(key) <= KEY_MAX and is_header_text(key)):
+        raise ValueError(f"idempotency_key: {key!r} is not of 1 to {KEY_MAX} visible ASCII characters")
+    headers = {"idempotency-key": key} if key is not None else {}
     return Request("POST", path, json=body, headers=headers, idempotent=idempotent or key is not None)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from .credentials import ClientCredentials, Credentials
+from .credentials import ClientCredentials, Credentials, FileCredentials
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 CONNECTIONS_MAX = 100
@@ -85,11 +85,13 @@ def given(
     if sum(value is not None for value in (token, api_key, client_id)) > 1:
         raise ValueError("give one of token, api_key, and client_id with client_secret")
     if client_id is not None and client_secret is not None:
+        if not client_id or not client_secret:
+            raise ValueError("client_id and client_secret: one of them is empty")
         return ClientCredentials(client_id, client_secret)
     if token is not None:
-        return Credentials({"authorization": f"Bearer {token.strip()}"})
+        return Credentials.of_token(token)
     if api_key is not None:
-        return Credentials({"x-api-key": api_key.strip()})
+        return Credentials.of_key(api_key)
     return None
 
 
@@ -99,8 +101,6 @@ def from_environment(variables: Mapping[str, str]) -> Credentials:
     if token and file:
         raise ValueError("WEIR_TOKEN and WEIR_TOKEN_FILE are both set; unset one of them")
     if file:
-        token = Path(file).read_text(encoding="utf-8").strip()
-        if not token:
-            raise ValueError(f"{file} is empty; it should have a token")
+        return FileCredentials(Path(file))
     secret = token or variables.get("WEIR_ADMIN_KEY")
     return Credentials.of(secret) if secret else Credentials()

@@ -7,7 +7,6 @@ the job to another worker. A worker that lost its lease gets `LeaseLost` from wh
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import threading
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any, Literal, TypeVar
 from .core import Program, path, present
 from .drivers import AsyncDriver, Driver
 from .errors import LeaseLost, WeirError
+from .retry import NO_RETRY, RetryPolicy
 from .session import Session, post
 from .types import Job, JobLease, ProgressStep
 from .types.practice import ClaimedJob
@@ -29,6 +29,8 @@ JobType = Literal["script-generation", "problem-extraction"]
 StepStatus = Literal["started", "in_progress", "completed", "failed"]
 
 BEATS_PER_LEASE = 3
+BEAT_AGAIN_SECS = 1.0
+"""Longest pause after a heartbeat that failed."""
 ERROR_MAX = 8_000
 """Characters of an exception that are stored with a failed job."""
 
@@ -44,8 +46,8 @@ class WorkerCalls:
         self.beat_secs = (lease.lease_ms if lease else 60_000) / 1000 / BEATS_PER_LEASE
 
     def heartbeat(self) -> Program[JobLease]:
-        """Extend the lease."""
-        return (yield from self._write(JobLease, "heartbeat", {}, idempotent=True))
+        """Extend the lease. The next heartbeat is its retry, so that the end of the block waits for one attempt at most."""
+        return (yield from self._write(JobLease, "heartbeat", {}, idempotent=True, retry=NO_RETRY))
 
     def progress(self, step: str, status: StepStatus, message: str) -> Program[ProgressStep]:
         """Report a step."""
@@ -75,10 +77,12 @@ class WorkerCalls:
         self.is_ended = True
         return job
 
-    def _write(self, kind: type[T], verb: str, body: dict[str, Any], *, idempotent: bool) -> Program[T]:
+    def _write(
+        self, kind: type[T], verb: str, body: dict[str, Any], *, idempotent: bool, retry: RetryPolicy | None = None
+    ) -> Program[T]:
         request = post(self._at + verb, {"fence": self.fence, **body}, idempotent=idempotent)
         try:
-            return (yield from self.session.fetch(kind, request))
+            return (yield from self.session.fetch(kind, request, retry=retry))
         except LeaseLost:
             self.is_lost = True
             raise
@@ -139,13 +143,16 @@ class Claim(ClaimBase):
         return self._driver.run(self._calls.fail(reason))
 
     def _beat(self) -> None:
-        while not self._stop.wait(self._calls.beat_secs) and not self._calls.is_ended:
+        pause = self._calls.beat_secs
+        while not self._stop.wait(pause) and not self._calls.is_ended:
+            pause = self._calls.beat_secs
             try:
                 self._driver.run(self._calls.heartbeat())
             except LeaseLost:
                 return
-            except WeirError as error:
+            except Exception as error:  # the next one may get through
                 log.warning("no heartbeat for job %s: %s", self.job.id, error)
+                pause = min(pause, BEAT_AGAIN_SECS)
 
 
 class AsyncClaim(ClaimBase):
@@ -165,8 +172,7 @@ class AsyncClaim(ClaimBase):
     ) -> None:
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait([self._task])  # which a cancellation of this task ends
         await self._driver.run(self._calls.leave(error))
 
     async def progress(self, step: str, status: StepStatus = "in_progress", message: str = "") -> ProgressStep:
@@ -182,11 +188,14 @@ class AsyncClaim(ClaimBase):
         return await self._driver.run(self._calls.fail(reason))
 
     async def _beat(self) -> None:
+        pause = self._calls.beat_secs
         while not self._calls.is_ended:
-            await asyncio.sleep(self._calls.beat_secs)
+            await asyncio.sleep(pause)
+            pause = self._calls.beat_secs
             try:
                 await self._driver.run(self._calls.heartbeat())
             except LeaseLost:
                 return
-            except WeirError as error:
+            except Exception as error:  # the next one may get through
                 log.warning("no heartbeat for job %s: %s", self.job.id, error)
+                pause = min(pause, BEAT_AGAIN_SECS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -15,6 +15,14 @@ class Page(Generic[T]):
 
     items: list[T]
     next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawPage:
+    """One page of a list, before its items are decoded."""
+
+    items: list[Any]
+    next_cursor: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

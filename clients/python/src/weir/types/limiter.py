@@ -18,17 +18,27 @@ class Limit:
     @classmethod
     def per_second(cls, name: str, amount: int, *, burst: int | None = None) -> Limit:
         """Return a limit of `amount` a second; `burst` is the capacity, `amount` by default."""
-        return cls(name=name, capacity=burst or amount, refill_amount=amount, refill_period_seconds=1)
+        return cls._every(1, name, amount, burst)
 
     @classmethod
     def per_minute(cls, name: str, amount: int, *, burst: int | None = None) -> Limit:
         """Return a limit of `amount` a minute."""
-        return cls(name=name, capacity=burst or amount, refill_amount=amount, refill_period_seconds=60)
+        return cls._every(60, name, amount, burst)
 
     @classmethod
     def per_hour(cls, name: str, amount: int, *, burst: int | None = None) -> Limit:
         """Return a limit of `amount` an hour."""
-        return cls(name=name, capacity=burst or amount, refill_amount=amount, refill_period_seconds=3600)
+        return cls._every(3600, name, amount, burst)
+
+    @classmethod
+    def per_day(cls, name: str, amount: int, *, burst: int | None = None) -> Limit:
+        """Return a limit of `amount` in 24 hours."""
+        return cls._every(86_400, name, amount, burst)
+
+    @classmethod
+    def _every(cls, seconds: int, name: str, amount: int, burst: int | None) -> Limit:
+        capacity = amount if burst is None else burst
+        return cls(name=name, capacity=capacity, refill_amount=amount, refill_period_seconds=seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
