@@ -75,7 +75,8 @@ const LABELS = {
 };
 
 export function Usage({ ns, entity }) {
-  const [window, setWindow] = useQuery('window', 'hourly');
+  const [asked, setWindow] = useQuery('window', 'hourly');
+  const window = Object.hasOwn(LEAST, asked) ? asked : 'hourly';
   const [chosen, setLimit] = useQuery('limit');
   const range = useRange('24h');
   const from = beginning(Math.min(range.fromSecs, range.toSecs - LEAST[window]), window);

@@ -1,7 +1,7 @@
 // Practice: usage against plans, jobs, problems, runs, users. The address selects the view.
 import { html } from '../app/view.js';
 import { useRoute } from '../app/router.js';
-import { PageHead, Tabs, ErrorBox } from '../app/ui.js';
+import { NoPage, PageHead, Tabs } from '../app/ui.js';
 import { Usage } from './practice-usage.js';
 import { Jobs } from './practice-jobs.js';
 import { Job } from './practice-job.js';
@@ -19,8 +19,8 @@ export default function PracticePage({ segments: [view = '', first, second] }) {
   const { path } = useRoute();
   if (view === 'users' && first) return html`<${User} key=${first} id=${first} />`;
   if (view === 'jobs' && first && second) return html`<${Job} key=${second} type=${first} id=${second} />`;
+  if (!Object.hasOwn(VIEWS, view)) return html`<${NoPage} path=${path} home=${['Practice', '/practice']} />`;
   const View = VIEWS[view];
-  if (!View) return html`<${ErrorBox} error=${{ message: `There is no page ${path}.` }} />`;
   return html`<${PageHead} title="Practice" sub="Who does what, what plans allow, and what waits for a worker or a person" />
     <${Tabs} label="Views of practice" current=${view ? `/practice/${view}` : '/practice'} items=${TABS} />
     <${View} />`;
