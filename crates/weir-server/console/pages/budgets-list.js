@@ -28,9 +28,9 @@ export function OrgList() {
   const shown = useMemo(() => ({ ...list, items: list.items?.filter(FILTERS[state] ?? FILTERS['']) }), [list.items, list.loading, list.error, state]);
   return html`<${PageHead} title="Budgets" sub="What each org has spent today, in its own time zone, against its daily quota" />
     <${Card}>
-      <${DataTable} id="orgs" label="orgs" columns=${COLUMNS} list=${shown} sort="-used" rowKey=${(row) => row.org_id}
+      <${DataTable} id="orgs" label="orgs" of=${list.items?.length} columns=${COLUMNS} list=${shown} sort="-used" rowKey=${(row) => row.org_id}
         searchText=${(row) => `${row.org_name} ${row.org_id}`} href=${(row) => path`/budgets/${row.org_id}`}
         filters=${html`<${Segmented} label="State" value=${state} options=${STATES} onChange=${setState} />`}
-        empty=${state ? { title: 'No org is in this state' } : { title: 'No orgs yet', text: 'An org has a chain of models with a daily quota for each. Write one in a file and apply it.', command: 'weir keeper org apply org.yaml' }} />
+        empty=${state ? { title: 'No org is in this state', text: 'Every budget is within its quotas.' } : { title: 'No orgs yet', text: 'An org has a chain of models with a daily quota for each. Write one in a file and apply it.', command: 'weir keeper org apply org.yaml' }} />
     <//>`;
 }

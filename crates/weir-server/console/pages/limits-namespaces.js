@@ -8,6 +8,8 @@ import { Card, Status, Time, Field } from '../app/ui.js';
 import { weir } from '../app/command.js';
 import { api, to } from './limits-data.js';
 
+/** The namespace of the API's own rate limits: an administrator changes limits in it, and never deletes it. */
+const OWN = 'weir-api';
 const KINDS = { active: 'good', deleted: 'idle', purging: 'warn' };
 const remove = (name) => act({
   title: `Delete the namespace ${name}?`, danger: true, button: 'Delete', typeName: name, done: `${name} was deleted`,
@@ -37,12 +39,12 @@ export function Namespaces() {
   const list = useList('/v1/namespaces', {}, { size: 100 });
   const then = async (asked) => { if (await asked !== undefined) list.reload(); };
   const columns = useMemo(() => [
-    { key: 'name', label: 'Namespace', sort: (row) => row.name, render: (row) => (row.state === 'active' ? html`<${Link} href=${to(row.name)}>${row.name}<//>` : row.name) },
+    { key: 'name', label: 'Namespace', sort: (row) => row.name, render: (row) => (row.state === 'active' ? html`<${Link} href=${to(row.name)}>${row.name}<//>${row.name === OWN && html` <span class="tag" title="The rate limits of this API itself">of the API</span>`}` : row.name) },
     { key: 'state', label: 'State', sort: (row) => row.state, render: (row) => html`<${Status} kind=${KINDS[row.state]}>${row.state}<//>` },
     { key: 'created', label: 'Created', sort: (row) => row.created_at, render: (row) => html`<${Time} at=${row.created_at} />` },
     { key: 'deleted', label: 'Deleted', render: (row) => html`<${Time} at=${row.deleted_at} />` },
     { key: 'do', label: '', align: 'right', render: (row) => html`
-      ${row.state === 'active' && row.name !== 'default' && html`<button type="button" class="small" onClick=${() => then(remove(row.name))}>Delete…</button>`}
+      ${row.state === 'active' && row.name !== 'default' && row.name !== OWN && html`<button type="button" class="small" onClick=${() => then(remove(row.name))}>Delete…</button>`}
       ${row.state === 'deleted' && html`<button type="button" class="small" onClick=${() => then(recover(row.name))}>Recover…</button>`}` },
   ], []);
   return html`<${Card}><${DataTable} id="namespaces" label="namespaces" columns=${columns} list=${list} sort="name" rowKey=${(row) => row.id} actions=${html`<${Create} onDone=${list.reload} />`} /><//>`;

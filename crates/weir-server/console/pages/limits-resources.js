@@ -12,9 +12,14 @@ import { share } from '../app/format.js';
 import { api, rates, useHistory, useLadder, resourceHref, editHref, Limits } from './limits-data.js';
 import { Loaded } from './shared.js';
 
-export const perSecond = (value) => (value === undefined || value === null ? '–' : value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 1 : 0 }));
+export const perSecond = (value) => (value === undefined || value === null ? '–' : value.toLocaleString('en-US', { maximumFractionDigits: value < 1 ? 2 : value < 10 ? 1 : 0 }));
 
-const lastMinutes = () => { const now = Date.now() / 1000; return [now - 180, now]; };
+/** At most the last three minutes, and no more than a minute before the first reading: a new page is not an empty chart. */
+const lastMinutes = () => {
+  const now = Date.now() / 1000;
+  const first = Date.parse(rates.get()[0]?.at) / 1000 || now;
+  return [Math.max(now - 180, Math.min(first, now - 60)), now];
+};
 
 /** Granted and refused requests a second over the last minutes. */
 export function RateChart({ ns, resource, height = 180 }) {
@@ -68,8 +73,8 @@ export function Resources({ ns }) {
   const table = useMemo(() => columns(ns), [ns]);
   return html`<${Stats}>
       <${Stat} label="Granted now" value=${perSecond(granted)} sub="requests a second" loading=${!tick} />
-      <${Stat} label="Refused now" value=${perSecond(refused)} sub=${`${share(refused, granted + refused)} of requests`} kind=${refused > 0 ? 'bad' : ''} loading=${!tick} />
-      <${Stat} label="Resources" value=${html`<${Num} value=${rows?.length} />`} sub=${`${names.data?.items.length ?? '–'} with limits of their own`} loading=${!rows} />
+      <${Stat} label="Refused now" value=${perSecond(refused)} sub=${refused ? `${share(refused, granted + refused)} of requests` : 'no request is refused'} kind=${refused > 0 ? 'bad' : ''} loading=${!tick} />
+      <${Stat} label="Resources" value=${html`<${Num} value=${rows?.length} />`} sub=${`${names.data?.items.length ?? '–'} with limits of their own`} loading=${!rows && !names.error} />
     <//>
     <${Card} title="Traffic" sub="Live, all resources of the namespace"><${RateChart} ns=${ns} /><//>
     <${Card}><${DataTable} id="resources" label="resources" columns=${table} list=${{ ...names, items: rows }} sort="resource" href=${(row) => resourceHref(ns, row.id)}

@@ -23,8 +23,12 @@ function keep({ tick }) {
 keep(live.get());
 live.subscribe(keep);
 
-const lastMinutes = () => [Date.now() / 1000 - KEEP_SECS, Date.now() / 1000];
-export const rate = (value) => (value ?? 0).toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 1 : 0 });
+/** No more than a minute before the first reading: a new page is not an empty chart. */
+const lastMinutes = () => {
+  const now = Date.now() / 1000;
+  return [Math.max(now - KEEP_SECS, Math.min(history.get()[0]?.at ?? now, now - 60)), now];
+};
+export const rate = (value) => (value ?? 0).toLocaleString('en-US', { maximumFractionDigits: value < 1 ? 2 : value < 10 ? 1 : 0 });
 
 export function LiveTraffic() {
   const points = useStore(history);

@@ -25,7 +25,7 @@ export function SpendByOrg({ orgs, total }) {
     }
     return { x: biggest.length ? days : [], series: all };
   }, [orgs]);
-  return html`<${Card} class="grow" title="Spend of 14 days" sub=${total > orgs?.length ? `The ${orgs.length} fullest budgets of ${number(total)}` : 'By org; the last day is today so far'}>
+  return html`<${Card} class="grow" title="Spend of 14 days" sub=${orgs?.length && total > orgs.length ? `The ${orgs.length} fullest budgets of ${number(total)}` : 'By org; the last day is today so far'}>
     <${Chart} label="Spend of 14 days by org" x=${x} series=${series} format=${axisMoney} exact=${money} unit="a day" zone="UTC" height=${288}
       xFormat=${(at) => dayName(at * 1000, 'UTC')} xLabel="Day" empty="No spend in the last 14 days" />
   <//>`;

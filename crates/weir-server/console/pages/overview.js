@@ -5,7 +5,7 @@ import { useApi } from '../app/data.js';
 import { useLive } from '../app/live.js';
 import { DataTable } from '../app/table.js';
 import { Bar, Card, Empty, ErrorBox, Money, Num, PageHead, Skeleton, Stat, Stats, Status, Time } from '../app/ui.js';
-import { bytes, compact, duration, exactMoney, money, number, percent, share, today, weekday } from '../app/format.js';
+import { bytes, compact, count, duration, exactMoney, money, number, percent, share, today, weekday } from '../app/format.js';
 import { Attention } from './overview-attention.js';
 import { LiveTraffic, rate } from './overview-live.js';
 import { SpendByOrg } from './overview-spend.js';
@@ -67,7 +67,7 @@ const COLUMNS = [
 ];
 const Budgets = ({ orgs, total }) => html`<${DataTable} id="top" label="budgets" search=${false} foot=${false} columns=${COLUMNS} items=${orgs}
   skeletonRows=${8} rowKey=${(row) => row.org_id} href=${(row) => path`/budgets/${row.org_id}`}
-  empty=${total ? { title: 'No spend today yet', text: `${number(total)} budgets are untouched.` } : { title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
+  empty=${total ? { title: 'No spend today yet', text: `${count(total, 'budgets')} without a request.` } : { title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
 
 function Models({ models }) {
   if (!models) return html`<${Skeleton} width="80%" />`;
@@ -95,5 +95,5 @@ function Resources({ limiter }) {
   return html`<${Card} title="Busiest resources" sub=${html`Counted since <${Time} at=${limiter.since} />`} actions=${html`<${Link} href="/limits">All limits<//>`}>
     <${DataTable} id="resources" label="resources" search=${false} foot=${false} columns=${RESOURCES} items=${rows}
       rowKey=${(row) => `${row.namespace}/${row.resource}`} href=${(row) => resourceHref(row.namespace, row.resource)}
-      empty=${{ title: 'No requests yet', command: 'weir limiter acquire user-1 gpt-4 rpm=1' }} /><//>`;
+      empty=${{ title: 'No requests yet', text: 'A program takes tokens before it calls a resource.', command: 'weir limiter acquire user-1 gpt-4 --take rpm=1' }} /><//>`;
 }

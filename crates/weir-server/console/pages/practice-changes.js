@@ -26,8 +26,8 @@ export function Changes() {
   const [subject, setSubject] = useQuery('subject');
   const settled = useSettled(subject.trim());
   const list = useList('/v1/practice/audit', { subject: settled }, { size: 25 });
-  const filters = html`<label class="choice"><span>Subject</span><input value=${subject} placeholder="any, or user ID" autocomplete="off" spellcheck="false" onInput=${(event) => setSubject(event.target.value)} /></label>`;
-  return html`<${Card}><${DataTable} id="changes" label="loaded changes" columns=${columns} list=${list} filters=${filters}
+  const filters = html`<label class="choice"><span>Subject</span><input value=${subject} placeholder="any, or user ID" autocomplete="off" spellcheck=${false} onInput=${(event) => setSubject(event.target.value)} /></label>`;
+  return html`<${Card}><${DataTable} id="changes" label="changes" columns=${columns} list=${list} filters=${filters}
       empty=${{ title: settled ? 'No change of this subject' : 'No change in the last 90 days', text: 'Changes of users, plans, problems and jobs by administrators are listed here.' }} />
     <${Commands} command=${weir('practice', 'audit', ...(settled ? ['--subject', settled] : []))} request=${{ path: '/v1/practice/audit' }} /><//>`;
 }

@@ -54,7 +54,7 @@ export function Jobs() {
   const columns = useMemo(() => columnsOf(async (asked) => { if (await asked !== undefined) list.reload(); }), [type, state]);
   const filters = html`<${Segmented} label="Type" value=${type} options=${TYPES} onChange=${setType} /><${Choice} label="State" value=${state} options=${STATES} onChange=${setState} />`;
   const submit = type === 'script-generation' ? weir('practice', 'jobs', 'submit', type, '--platform', 'baekjoon', '--problem', '1000', '--title', 'A+B') : weir('practice', 'jobs', 'submit', type, '--url', 'https://www.acmicpc.net/problem/1001');
-  return html`<${Card}><${DataTable} id="jobs" label="loaded jobs" columns=${columns} list=${list} filters=${filters} href=${jobHref}
+  return html`<${Card}><${DataTable} id="jobs" label="jobs" columns=${columns} list=${list} filters=${filters} href=${jobHref}
       empty=${{ title: state ? 'No job is in this state' : 'No job yet', text: state ? undefined : 'A job waits for a worker, which claims it and reports progress.', command: state ? undefined : submit }} />
     <${Commands} command=${weir('practice', 'jobs', 'list', type)} request=${{ path: `/v1/practice/jobs/${type}` }} /><//>`;
 }

@@ -34,7 +34,9 @@ export function limitOf(text) {
 
 function commandOf(plan, body) {
   const limit = (value) => (value < 0 ? 'unlimited' : value);
-  const words = ['--hints', limit(body.max_hints_per_day), '--executions', limit(body.max_executions_per_day)];
+  const words = ['--hints', limit(body.max_hints_per_day), '--executions', limit(body.max_executions_per_day), '--max-problems', limit(body.max_problems),
+    ...(body.description ? ['--description', body.description] : []), ...(body.can_register_problems ? ['--register-problems'] : []),
+    ...(body.can_view_all_problems ? [] : ['--own-problems-only']), ...(body.is_active ? [] : ['--inactive'])];
   return plan.id ? weir('practice', 'plans', 'put', plan.id, body.name, ...words) : weir('practice', 'plans', 'create', body.name, ...words);
 }
 

@@ -41,9 +41,9 @@ export function Problems() {
   const list = useList('/v1/practice/problems', { status: status === 'all' ? '' : status, platform: settled }, { size: 25 });
   const columns = useMemo(() => columnsOf(async (asked) => { if (await asked !== undefined) list.reload(); }), [status, settled]);
   const filters = html`<${Choice} label="State" value=${status} onChange=${setStatus} options=${[['needs_review', 'needs review'], ['all', 'all'], ...STATES]} />
-    <label class="choice"><span>Platform</span><input value=${platform} placeholder="any" autocomplete="off" spellcheck="false" onInput=${(event) => setPlatform(event.target.value)} /></label>`;
+    <label class="choice"><span>Platform</span><input value=${platform} placeholder="any" autocomplete="off" spellcheck=${false} onInput=${(event) => setPlatform(event.target.value)} /></label>`;
   const empty = status === 'needs_review' ? { title: 'Nothing waits for review', text: 'A problem comes here when someone marks it.', command: weir('practice', 'problems', 'review', 'baekjoon', '1000', '--notes', 'the second test case is wrong') }
-    : { title: 'No such problem', command: weir('practice', 'problems', 'create', 'baekjoon', '1000', '--title', 'A+B') };
-  return html`<${Card}><${DataTable} id="problems" label="loaded problems" columns=${columns} list=${list} filters=${filters} empty=${empty} />
+    : { title: status === 'all' && !settled ? 'No problem yet' : 'No such problem', command: weir('practice', 'problems', 'create', 'baekjoon', '1000', '--title', 'A+B') };
+  return html`<${Card}><${DataTable} id="problems" label="problems" columns=${columns} list=${list} filters=${filters} empty=${empty} />
     <${Commands} command=${weir('practice', 'problems', 'list', ...(status === 'all' ? [] : ['--status', status]))} request=${{ path: '/v1/practice/problems' }} /><//>`;
 }

@@ -35,7 +35,7 @@ export function UserRuns({ id }) {
 
 export function Feed() {
   const list = useList('/v1/practice/feed', {}, { size: 25 });
-  return html`<${Card} title="Public runs"><${DataTable} id="feed" label="loaded runs" columns=${columns} list=${list}
+  return html`<${Card} title="Public runs"><${DataTable} id="feed" label="runs" columns=${columns} list=${list}
       empty=${{ title: 'No public run yet', text: 'A run is in the feed while its user shows it.', command: weir('practice', 'history', 'visibility', 'RUN', 'public') }} />
     <${Commands} command=${weir('practice', 'feed')} request=${{ path: '/v1/practice/feed' }} /><//>`;
 }

@@ -82,7 +82,7 @@ export function Usage() {
   return html`<${Loaded} source=${source} lines=${4}>${(data) => html`
     <${Today} days=${data.days} />
     ${data.hints + data.executions === 0 && html`<${Card}><${Empty} title="No usage in this time" text="A user takes an action, and the plan decides." command=${weir('practice', 'usage', 'take', 'USER', 'hint')} /><//>`}
-    <${Charts} days=${data.days} zoom=${range.zoom} />
+    ${data.hints + data.executions > 0 && html`<${Charts} days=${data.days} zoom=${range.zoom} />`}
     <${TopUsers} date=${data.to} />`}<//>
     <${Commands} command=${weir('practice', 'stats', '--from', from, ...(query.to ? ['--to', query.to] : []))} request=${{ path: withQuery('/v1/practice/stats', query) }} />`;
 }
