@@ -34,7 +34,14 @@ export function useApi(path, { every } = {}) {
   useEffect(() => {
     if (!every || !path) return undefined;
     const timer = setInterval(() => { if (!document.hidden && !isBusy.current) reload(); }, every * 1000);
-    return () => clearInterval(timer);
+    // A tab that was hidden for longer than that is not shown with what it had.
+    let since = Date.now();
+    const onVisible = () => {
+      if (document.hidden) since = Date.now();
+      else if (Date.now() - since > every * 1000) reload();
+    };
+    document.addEventListener('visibilitychange', onVisible);
+    return () => { clearInterval(timer); document.removeEventListener('visibilitychange', onVisible); };
   }, [every, path]);
   useReturn(() => { if (state.error || every) reload(); });
   return { ...state, data: state.path === path ? state.data : undefined, reload };

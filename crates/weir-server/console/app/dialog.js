@@ -72,7 +72,7 @@ function Ask({ action }) {
     <form onSubmit=${send} class="stack">
       ${action.text && html`<p>${action.text}</p>`}
       ${action.detail}
-      ${action.typeName && html`<label class="field">Type <code>${action.typeName}</code> to confirm
+      ${action.typeName && html`<label class="field"><span>Type <code>${action.typeName}</code> to confirm</span>
         <input value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" spellcheck=${false} autofocus /></label>`}
       ${(action.command || typeof action.request === 'object') && html`<${Commands} command=${action.command}
         request=${typeof action.request === 'object' ? action.request : undefined} />`}

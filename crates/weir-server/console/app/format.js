@@ -31,6 +31,8 @@ export function exactMoney(micros) {
   // Beyond 2^53 the browser has read a rounded number.
   return `${all > 9007199254740991n ? 'about ' : ''}${sign}$${whole.format(all / 1000000n)}.${String(all % 1000000n).padStart(6, '0')}`;
 }
+/** To the cent where that is all, else exact: for amounts that are compared or saved. */
+export const fullMoney = (micros) => (micros % 10000 === 0 ? money(micros) : exactMoney(micros));
 /** 82.4 %: from percent points. */
 export function percent(value, digits = 1) {
   if (isMissing(value)) return MISSING;
@@ -116,3 +118,6 @@ export function axisMoney(micros) {
   const digits = Math.abs(dollars) >= 10 || Number.isInteger(dollars) ? 0 : 2;
   return `$${dollars.toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
+const REORDERING = /[\u202A-\u202E\u2066-\u2069]/g;
+/** Text whose marks that reorder what follows are written out: they can make code and names look like others. */
+export const plain = (text) => String(text ?? '').replace(REORDERING, (mark) => `[U+${mark.codePointAt(0).toString(16).toUpperCase()}]`);

@@ -1,10 +1,11 @@
 // What the palette offers: pages and commands at once; orgs, entities and reviews as far as the session reaches.
 import { get, withQuery, session } from './api.js';
+import { plain } from './format.js';
 import { path, segments, route } from './router.js';
 import { addPaletteSource, matches } from './palette.js';
 import { signOut } from './session.js';
 import { toggleTheme } from './theme.js';
-import { SECTIONS } from './sections.js';
+import { reached } from './sections.js';
 
 const SETTINGS = [['Tokens', 'tokens'], ['Background jobs', 'jobs'], ['Configuration', 'configuration'], ['Security log', 'security-log']];
 const ORG_TABS = [['Spend', ''], ['What if', '/what-if'], ['Apps', '/apps'], ['Credentials', '/credentials'], ['Webhooks', '/webhooks'], ['Audit', '/audit']];
@@ -16,6 +17,7 @@ function here() {
   return ORG_TABS.map(([label, tab]) => ({ label: `${label} of ${org}`, hint: 'here', href: path`/budgets/${org}` + tab }));
 }
 
+const PREFIX = /^[A-Za-z0-9][A-Za-z0-9_.:@-]+$/;
 const PAGES = 10;
 const ENOUGH = 8;
 /**
@@ -25,6 +27,7 @@ const ENOUGH = 8;
 function searched(route, entryOf) {
   let read = { entries: [], cursor: '', pages: 0 };
   return async (text, signal, isFirst) => {
+    if (!session.get()) return [];
     if (isFirst) read = { entries: [], cursor: '', pages: 0 };
     const isWanted = () => read.cursor !== null && read.pages < (text.length < 2 ? 1 : PAGES) && read.entries.filter((entry) => matches(entry, text)).length < ENOUGH;
     while (isWanted()) {
@@ -39,20 +42,20 @@ function searched(route, entryOf) {
 export function startPalette() {
   addPaletteSource('here', here);
   addPaletteSource('pages', () => [
-    ...SECTIONS.map(({ label, href }) => ({ label, hint: 'page', href })),
+    ...reached(session.get()).map(({ label, href }) => ({ label, hint: 'page', href })),
     ...(session.get()?.admin ? SETTINGS.map(([label, tab]) => ({ label, hint: 'settings', href: `/settings/${tab}` })) : []),
   ]);
   // Who may not list orgs sees those of the own budgets.
   addPaletteSource('orgs', searched((session) => (session.admin ? '/api/v1/orgs' : '/api/v1/budgets'),
-    (org) => ({ label: org.org_name, hint: `budget ${org.org_id}`, href: path`/budgets/${org.org_id}` })));
+    (org) => ({ label: plain(org.org_name), hint: `budget ${org.org_id}`, href: path`/budgets/${org.org_id}` })));
   addPaletteSource('entities', async (text, signal) => {
-    if (text.length < 2) return [];
+    if (!PREFIX.test(text) || !reached(session.get()).some(({ key }) => key === 'limits')) return [];
     const ns = route.get().query.get('ns') || 'default';
     const { items } = await get(withQuery(path`/v1/namespaces/${ns}/entities`, { prefix: text, limit: 8 }), { signal });
     return items.map((entity) => ({ label: entity.id, hint: `entity of ${ns}`, href: withQuery(path`/limits/entities/${entity.id}`, { ns: ns === 'default' ? null : ns }) }));
   });
   addPaletteSource('reviews', searched(() => '/v1/reviews',
-    (review) => ({ label: review.pr_title || 'Untitled', hint: `review of ${review.owner}/${review.repo} #${review.pr_number}`, href: path`/reviews/review/${review.review_id}` })));
+    (review) => ({ label: plain(review.pr_title || 'Untitled'), hint: `review of ${review.owner}/${review.repo} #${review.pr_number}`, href: path`/reviews/review/${review.review_id}` })));
   addPaletteSource('commands', () => [
     { label: 'Switch between light and dark', hint: 'command', run: toggleTheme },
     { label: 'Sign out', hint: 'command', run: () => signOut() },

@@ -36,7 +36,7 @@ export function useRange(initial = '24h') {
     from: new Date(fromSecs * 1000).toISOString(),
     to: new Date(toSecs * 1000).toISOString(),
     label: isCustom ? `${exactTime(fromSecs * 1000)} to ${exactTime(toSecs * 1000)}` : NAMES[key],
-    zoom: (a, b) => setQuery({ range: null, from: Math.floor(a), to: Math.ceil(b) }),
+    zoom: (a, b) => setQuery({ range: null, from: Math.floor(a), to: Math.ceil(b) }, { keep: true }),
   }), [fromSecs, toSecs, isCustom, key]);
 }
 

@@ -10,10 +10,10 @@ import { Icon, Status, Time } from './ui.js';
 import { Palette, openPalette } from './palette.js';
 import { ActionDialog } from './dialog.js';
 import { Toasts, toast } from './toast.js';
-import { SECTIONS } from './sections.js';
+import { reached } from './sections.js';
 
-const Nav = ({ current }) => html`<nav class="nav" aria-label="Sections">
-  ${SECTIONS.map(({ key, label, href }) => html`<${Link} href=${href} aria-current=${key === current ? 'page' : undefined}><${Icon} name=${key} /><span>${label}</span><//>`)}
+const Nav = ({ current, user }) => html`<nav class="nav" aria-label="Sections">
+  ${reached(user).map(({ key, label, href }) => html`<${Link} href=${href} aria-current=${key === current ? 'page' : undefined}><${Icon} name=${key} /><span>${label}</span><//>`)}
 </nav>`;
 
 const LIVE = {
@@ -90,7 +90,7 @@ export function Shell({ range, children }) {
         <button type="button" class="icon-button" onClick=${toggleTheme} aria-label=${mode === 'dark' ? 'Use the light theme' : 'Use the dark theme'} title="Light or dark"><${Icon} name="theme" /></button>
         <${UserMenu} user=${user} />
       </header>
-      <${Nav} current=${current} />
+      <${Nav} current=${current} user=${user} />
       <main id="main" tabindex="-1"><${LostBanner} />${children}</main>
     </div>
     <${Palette} /><${ActionDialog} /><${Toasts} />`;

@@ -41,7 +41,7 @@ export const PageHead = ({ title, sub, crumbs = [], actions }) => html`
       ${crumbs.length > 0 && html`<nav class="crumbs" aria-label="Breadcrumb">
         ${crumbs.map(([label, href], i) => html`${i > 0 && html`<span aria-hidden="true">/</span>`}<${Link} href=${href}>${label}<//>`)}
       </nav>`}
-      <h1>${title}</h1>
+      <h1 title=${typeof title === 'string' && title.length > 80 ? title : undefined}>${title}</h1>
       ${sub && html`<p class="sub">${sub}</p>`}
     </div>
     ${actions && html`<div class="actions">${actions}</div>`}

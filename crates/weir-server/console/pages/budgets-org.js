@@ -4,14 +4,13 @@ import { path } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { withQuery } from '../app/api.js';
 import { Bar, ErrorBox, NoPage, PageHead, Stat, Stats, Status, Tabs, Time } from '../app/ui.js';
-import { clock, exactMoney, money, number, percent, smallMoney, today } from '../app/format.js';
+import { clock, exactMoney, money, number, percent, plain, smallMoney, today } from '../app/format.js';
 import { Model } from './budgets-shared.js';
 import { SpendTab } from './budgets-spend.js';
 import { WhatIfTab } from './budgets-whatif.js';
-import { AppsTab } from './budgets-apps.js';
+import { AppsTab, AuditTab } from './budgets-lists.js';
 import { CredentialsTab } from './budgets-credentials.js';
 import { WebhooksTab } from './budgets-webhooks.js';
-import { AuditTab } from './budgets-audit.js';
 
 const TABS = [
   ['', 'Spend', SpendTab], ['what-if', 'What if', WhatIfTab], ['apps', 'Apps', AppsTab],
@@ -30,10 +29,10 @@ export function OrgPage({ org, app, tab = '' }) {
   const budget = useApi(app ? null : withQuery('/api/v1/budgets', { org }), { every: 15 });
   const tabs = TABS.filter(([key]) => !app || APP_TABS.has(key));
   const Tab = tabs.find(([key]) => key === tab)?.[2];
-  const crumbs = [['Budgets', '/budgets'], ...(app ? [[config.data?.org_name ?? org, path`/budgets/${org}`], ['Apps', path`/budgets/${org}/apps`]] : [])];
+  const crumbs = [['Budgets', '/budgets'], ...(app ? [[plain(config.data?.org_name ?? org), path`/budgets/${org}`], ['Apps', path`/budgets/${org}/apps`]] : [])];
   if (!Tab) return html`<${NoPage} path=${`${href}/${tab}`} home=${[app ?? org, href]} />`;
   if (config.error && !config.data) return html`<${PageHead} title=${app ?? org} crumbs=${crumbs} /><${ErrorBox} error=${config.error} retry=${config.reload} />`;
-  const name = config.data ? (app ? config.data.app_name ?? app : config.data.org_name) : app ?? org;
+  const name = plain((app ? config.data?.app_name : config.data?.org_name) ?? app ?? org);
   const scope = { org, app, api, href, client: app ? [org, app] : [org], name, config: config.data, day, reload: () => { config.reload(); day.reload(); budget.reload(); } };
   return html`<${PageHead} title=${name} crumbs=${crumbs} sub=${config.data ? html`<code>${app ?? org}</code> · days end at midnight in ${config.data.timezone}, now ${clock(Date.now(), config.data.timezone)}` : ' '} />
     <${Figures} day=${day.data} budget=${budget.data?.items[0]} config=${config.data} isOrg=${!app} error=${page.error ?? budget.error} />
@@ -57,6 +56,6 @@ function Figures({ day, budget, config, isOrg, error }) {
       kind=${isSpent ? 'bad' : budget?.projected_exhaustion_at ? 'warn' : ''} sub=${isSpent ? 'every quota is spent' : budget?.projected_exhaustion_at ? html`<${Time} at=${budget.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : 'at today\'s pace'} />`}
     <${Stat} label="Requests today" loading=${isLoading} value=${number(day?.totals.requests)}
       sub=${day?.totals.requests ? `${smallMoney(day.total_cost_usd_micros / day.totals.requests)} each on average` : 'none yet'} />
-    <${Stat} label="Quota used" loading=${isLoading} kind=${used >= 100 ? 'bad' : used >= 80 ? 'warn' : ''} value=${percent(used)} sub=${html`totals as of <${Time} at=${day?.updated_at} missing="no spend yet" />`} />
+    <${Stat} label="Quota used" loading=${isLoading} kind=${used >= 100 ? 'bad' : used >= 80 ? 'warn' : ''} value=${percent(used)} sub=${day?.updated_at ? html`totals as of <${Time} at=${day.updated_at} zone=${config?.timezone} />` : 'no spend yet'} />
   <//>`;
 }

@@ -8,7 +8,7 @@ import { seriesToken } from '../app/series.js';
 import { Chart } from '../app/chart.js';
 import { Card, ErrorBox, Segmented } from '../app/ui.js';
 import { axisMoney, clock, dayName, isDay, money, today, wallSeconds } from '../app/format.js';
-import { ModelsToday } from './budgets-models.js';
+import { ModelsToday } from './budgets-lists.js';
 import { StickyCard } from './budgets-sticky.js';
 import { hourSeries, hourTimes } from './budgets-shared.js';
 

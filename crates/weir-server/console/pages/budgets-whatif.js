@@ -4,7 +4,7 @@ import { ApiError, get, post } from '../app/api.js';
 import { act } from '../app/dialog.js';
 import { Commands } from '../app/command.js';
 import { Card, ErrorBox, Field, Icon } from '../app/ui.js';
-import { addDays, money, today } from '../app/format.js';
+import { addDays, fullMoney, today } from '../app/format.js';
 import { Recorded, Replay } from './budgets-replay.js';
 
 const MICROS = 1000000;
@@ -83,7 +83,7 @@ function Chain({ draft, setDraft, config }) {
     <span class="moves">
       <button type="button" class="icon-button up" aria-label=${`Move ${label} up`} disabled=${i === 0} onClick=${() => move(i, i - 1)}><${Icon} name="down" /></button>
       <button type="button" class="icon-button" aria-label=${`Move ${label} down`} disabled=${i === last} onClick=${() => move(i, i + 1)}><${Icon} name="down" /></button></span>
-    <label for=${`quota-${label}`} class="wrap">${i + 1}. ${label}<span class="sub"> now ${money(config.quotas[label])}</span></label>
+    <label for=${`quota-${label}`} class="wrap">${i + 1}. ${label}<span class="sub"> now ${fullMoney(config.quotas[label] ?? 0)}</span></label>
     <span class="amount"><span aria-hidden="true">$</span><input id=${`quota-${label}`} inputmode="decimal" required aria-label=${`Quota of ${label} in dollars a day`} value=${draft.quotas[label]}
       onInput=${(event) => setDraft({ ...draft, quotas: { ...draft.quotas, [label]: event.target.value } })} /></span>
   </li>`)}</ol>`;
@@ -101,7 +101,7 @@ function saveConfig(scope, draft, quotas, now) {
   const { config, api, name, org } = scope;
   const changes = [];
   if (String(draft.order) !== String(now.order)) changes.push(`order ${now.order.join(' → ')} becomes ${draft.order.join(' → ')}`);
-  for (const label of draft.order) if (quotas[label] !== config.quotas[label]) changes.push(`quota of ${label}: ${money(config.quotas[label])} becomes ${money(quotas[label])}`);
+  for (const label of draft.order) if (quotas[label] !== config.quotas[label]) changes.push(`quota of ${label}: ${fullMoney(config.quotas[label] ?? 0)} becomes ${fullMoney(quotas[label])}`);
   if (draft.sticky !== now.sticky) changes.push(draft.sticky ? 'a fallback lasts for the rest of the day' : 'a fallback ends when its reason does');
   // A time zone or a quota scope that waits for midnight must not be undone by saving something else.
   const { timezone, quota_scope: quotaScope } = config.pending ?? config;

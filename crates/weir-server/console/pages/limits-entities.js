@@ -12,7 +12,7 @@ import { api, entityHref, to, editHref, ALL } from './limits-data.js';
 import { Name, useSettled } from './shared.js';
 import { Buckets } from './limits-buckets.js';
 import { Usage } from './limits-usage.js';
-import { AuditTable } from './limits-audit.js';
+import { AuditTable } from './limits-lists.js';
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,255}$/;
 

@@ -5,12 +5,10 @@ import { useApi } from '../app/data.js';
 import { NoPage, PageHead, Tabs } from '../app/ui.js';
 import { useNamespace, to } from './limits-data.js';
 import { Choice } from './shared.js';
-import { Resources } from './limits-resources.js';
-import { Resource } from './limits-resource.js';
+import { Resources, Resource } from './limits-resources.js';
 import { Entities, Entity } from './limits-entities.js';
 import { Editor } from './limits-editor.js';
-import { Audit } from './limits-audit.js';
-import { Namespaces } from './limits-namespaces.js';
+import { Audit, Namespaces } from './limits-lists.js';
 
 function NamespaceChoice() {
   const [ns, setNs] = useNamespace();

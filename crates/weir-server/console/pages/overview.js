@@ -5,10 +5,8 @@ import { useApi } from '../app/data.js';
 import { useLive } from '../app/live.js';
 import { DataTable } from '../app/table.js';
 import { Bar, Card, Empty, ErrorBox, Money, Num, PageHead, Skeleton, Stat, Stats, Status, Time } from '../app/ui.js';
-import { bytes, compact, count, duration, exactMoney, money, number, percent, share, today, weekday } from '../app/format.js';
-import { Attention } from './overview-attention.js';
-import { LiveTraffic, rate } from './overview-live.js';
-import { SpendByOrg } from './overview-spend.js';
+import { bytes, compact, count, duration, exactMoney, money, number, percent, plain, share, today, weekday } from '../app/format.js';
+import { Attention, LiveTraffic, rate, SpendByOrg } from './overview-cards.js';
 import { resourceHref } from './limits-data.js';
 import { Model, ModelBar, budgetStatus } from './budgets-shared.js';
 
@@ -59,7 +57,7 @@ function Figures({ data, isLoading }) {
 }
 
 const COLUMNS = [
-  { key: 'org', label: 'Org', render: (row) => html`<span class="clip" title=${row.org_name}>${row.org_name}</span>` },
+  { key: 'org', label: 'Org', render: (row) => html`<span class="clip" title=${plain(row.org_name)}>${plain(row.org_name)}</span>` },
   { key: 'bar', label: 'Spend by model', render: (row) => html`<${ModelBar} org=${row} />` },
   { key: 'spent', label: 'Spent', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.spent_usd_micros} />` },
   { key: 'quota', label: 'Quota', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.quota_usd_micros} />` },

@@ -26,7 +26,7 @@ const columnsOf = (then) => [
   { key: 'title', label: 'Job', sort: titleOf, render: (row) => html`<${Name} text=${titleOf(row)} max=${70} />` },
   { key: 'problem', label: 'Problem', sort: (row) => row.problem_id, render: (row) => (row.platform ? html`<bdi>${row.platform}/${row.problem_id}</bdi>` : html`<span class="muted">–</span>`) },
   { key: 'status', label: 'State', sort: (row) => row.status, render: (row) => html`<${JobStatus} status=${row.status} />` },
-  { key: 'step', label: 'Last step', render: (row) => html`<${LastStep} job=${row} />` },
+  { key: 'step', label: 'Last step', render: (row) => html`<span class="step-cell"><${LastStep} job=${row} /></span>` },
   { key: 'worker', label: 'Worker', sort: (row) => row.lease?.worker_id, render: (row) => (row.lease ? html`<bdi>${row.lease.worker_id}</bdi>${new Date(row.lease.expires_at) < Date.now() && row.status === 'PROCESSING' ? html` <${Status} kind="warn" title="Its lease has ended; another worker will claim the job">gone<//>` : ''}` : html`<span class="muted">–</span>`) },
   { key: 'attempts', label: 'Attempts', align: 'right', sort: (row) => row.attempts, render: (row) => html`<span class="num">${number(row.attempts)}</span>` },
   { key: 'updated', label: 'Changed', align: 'right', sort: (row) => row.updated_at, render: (row) => html`<${Time} at=${row.updated_at} />` },

@@ -10,7 +10,7 @@ import { isDay } from '../app/format.js';
 import { act } from '../app/dialog.js';
 import { userHref, Against } from './practice-data.js';
 import { Choice, Name, useSettled, Loaded, LongText } from './shared.js';
-import { UserRuns } from './practice-runs.js';
+import { UserRuns } from './practice-lists.js';
 
 const columnsOf = (plans) => [
   { key: 'name', label: 'User', sort: (row) => row.name, render: (row) => html`<${Name} text=${row.name} max=${80} />` },

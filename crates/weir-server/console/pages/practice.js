@@ -5,11 +5,9 @@ import { NoPage, PageHead, Tabs } from '../app/ui.js';
 import { Usage } from './practice-usage.js';
 import { Jobs } from './practice-jobs.js';
 import { Job } from './practice-job.js';
-import { Problems } from './practice-problems.js';
-import { Feed } from './practice-runs.js';
+import { Problems, Feed, Changes } from './practice-lists.js';
 import { Users, User } from './practice-users.js';
 import { Plans } from './practice-plans.js';
-import { Changes } from './practice-changes.js';
 
 const VIEWS = { '': Usage, jobs: Jobs, problems: Problems, feed: Feed, users: Users, plans: Plans, changes: Changes };
 const TABS = [['/practice', 'Usage'], ['/practice/jobs', 'Jobs'], ['/practice/problems', 'Problems'], ['/practice/feed', 'Feed'],

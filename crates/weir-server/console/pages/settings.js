@@ -5,9 +5,7 @@ import { session } from '../app/session.js';
 import { Card, Empty, NoPage, PageHead, Tabs } from '../app/ui.js';
 import { ServerTab } from './settings-server.js';
 import { TokensTab } from './settings-tokens.js';
-import { JobsTab } from './settings-jobs.js';
-import { ConfigurationTab } from './settings-configuration.js';
-import { SecurityTab } from './settings-security.js';
+import { JobsTab, ConfigurationTab, SecurityTab } from './settings-lists.js';
 
 const TABS = [
   ['', 'Server', ServerTab], ['tokens', 'Tokens', TokensTab], ['jobs', 'Background jobs', JobsTab],

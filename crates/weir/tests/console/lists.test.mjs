@@ -5,7 +5,10 @@ import { spawnSync } from 'node:child_process';
 import { close, open, visit } from './browser.mjs';
 import { seedOrg } from './seed.mjs';
 
-before(() => seedOrg('lists-org'));
+before(async () => {
+  const org = await seedOrg('lists-org', { name: 'ordinary\u202Etxt.exe' });
+  await org.spend('premium', 1_000);
+});
 after(close);
 
 const budget = (id, status) => ({
@@ -37,6 +40,30 @@ test('models that come together differ in colour, and money keeps every micro-do
   });
   assert.deepEqual(colours, [7, 7]);
   assert.deepEqual(texts, ['$999,999,999.999999', '$0.000001', '$0.2001', '$1,234.57', '$0.000012', '1 entity', '2 notices to ops']);
+});
+
+test('marks that reorder text are written out in names', async () => {
+  const page = await open();
+  for (const route of ['/budgets?orgs.q=lists-org', '/budgets/lists-org', '/']) {
+    await visit(page, route);
+    await page.locator('main').getByText('ordinary[U+202E]txt.exe').first().waitFor();
+    assert.equal(await page.locator('main').getByText('\u202E').count(), 0, route);
+  }
+});
+
+test('a drag zooms, the address says the range, and Back undoes it', async () => {
+  const page = await open();
+  await visit(page, '/budgets/lists-org');
+  const before = page.url();
+  const box = await page.locator('.u-over').first().boundingBox();
+  await page.mouse.move(box.x + 100, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 400, box.y + 60, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForURL(/from=\d+&to=\d+/);
+  assert.equal(await page.getByLabel('Time range').inputValue(), 'custom');
+  await page.goBack();
+  assert.equal(page.url(), before);
 });
 
 test('every command that a page shows is one that weir understands', async () => {

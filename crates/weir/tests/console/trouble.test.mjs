@@ -122,7 +122,7 @@ test('a budget that somebody else changed meanwhile is not overwritten unseen', 
   }
   await save();
   await page.getByText('The budget is saved').last().waitFor();
-  await page.getByText('now $1,000,000,000.00').waitFor();
+  await page.getByText('now $999,999,999.999999').waitFor();
   assert.equal((await api('GET', `/api/v1/orgs/${org}`)).quotas.premium, 999_999_999_999_999, 'no micro-dollar is lost');
 });
 
