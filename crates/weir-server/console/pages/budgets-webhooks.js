@@ -20,6 +20,7 @@ export function WebhookForm({ org, api, hook, onDone, onClose }) {
   const [state, setState] = useState({});
   const address = `${api}/webhooks/${encodeURIComponent(id)}`;
   const body = { url, thresholds_pct: thresholds, flips, all_exceeded: allExceeded };
+  // The command line has no words for a webhook without thresholds: none is shown then.
   const words = ['keeper', 'webhooks', 'set', org, id || 'ID', '--url', url, ...thresholds.flatMap((one) => ['--threshold', one]),
     ...(flips ? [] : ['--no-flips']), ...(allExceeded ? [] : ['--no-all-exceeded'])];
   // Those that were set elsewhere stay.
@@ -41,7 +42,7 @@ export function WebhookForm({ org, api, hook, onDone, onClose }) {
     <fieldset class="checks"><legend>Notify when a quota reaches</legend>${all.map((pct) => html`<label class="check"><input type="checkbox" checked=${thresholds.includes(pct)} onChange=${() => toggle(pct)} />${pct} %</label>`)}</fieldset>
     <label class="check"><input type="checkbox" checked=${flips} onChange=${() => setFlips(!flips)} />for each fallback to a later model</label>
     <label class="check"><input type="checkbox" checked=${allExceeded} onChange=${() => setAllExceeded(!allExceeded)} />when all quotas are spent</label>
-    <${Commands} command=${weir(...words)} request=${{ method: 'PUT', path: address, body }} />
+    <${Commands} command=${thresholds.length > 0 && weir(...words)} request=${{ method: 'PUT', path: address, body }} />
     ${state.error && html`<${ErrorBox} error=${state.error} />`}
     <footer class="dialog-foot"><button type="button" onClick=${onClose}>Cancel</button><button class="primary" disabled=${state.busy}>${isNew ? 'Add' : 'Save'}</button></footer>
   </form><//>`;

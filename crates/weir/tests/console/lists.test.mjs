@@ -2,6 +2,9 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { close, open, visit } from './browser.mjs';
 import { seedOrg } from './seed.mjs';
 
@@ -79,10 +82,12 @@ test('every command that a page shows is one that weir understands', async () =>
   await page.getByRole('button', { name: 'Edit…' }).first().click();
   await collect();
   assert.ok([...commands].some((one) => one.startsWith('weir practice plans put') && one.includes('--max-problems')), 'the command of a plan sets all that the form sets');
+  const empty = mkdtempSync(path.join(tmpdir(), 'console-'));
   const usage = /unexpected argument|unrecognized subcommand|required arguments|invalid value|unknown/;
   for (const command of commands) {
     // Nothing listens there: a command that is understood fails to connect.
-    const ran = spawnSync('sh', ['-c', command.replace(/^weir /, `${process.env.WEIR_BIN} `)], { env: { PATH: process.env.PATH, WEIR_URL: 'http://127.0.0.1:9' }, encoding: 'utf8', timeout: 20_000 });
+    const ran = spawnSync('sh', ['-c', command.replace(/^weir /, `${process.env.WEIR_BIN} `)], { cwd: empty, env: { PATH: process.env.PATH, WEIR_URL: 'http://127.0.0.1:9' }, encoding: 'utf8', timeout: 20_000 });
     assert.doesNotMatch(ran.stderr, usage, command);
   }
+  rmSync(empty, { recursive: true });
 });
