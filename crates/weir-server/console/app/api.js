@@ -75,3 +75,10 @@ export const post = (path, body, options) => request('POST', path, { ...options,
 export const put = (path, body, options) => request('PUT', path, { ...options, body });
 export const patch = (path, body, options) => request('PATCH', path, { ...options, body });
 export const del = (path, options) => request('DELETE', path, options);
+
+/** Throws when what was loaded has changed on the server since, so that a form does not write over another person's change. */
+export async function mustBeAsLoaded(path, loaded, keys) {
+  const present = await get(path);
+  if (keys.every((key) => JSON.stringify(present[key] ?? null) === JSON.stringify(loaded[key] ?? null))) return;
+  throw new ApiError(409, { error: 'CHANGED_MEANWHILE', detail: 'Somebody else has changed this since the form was opened. Close it and open it again to see it as it is now.' });
+}

@@ -1,6 +1,6 @@
 // The webhooks of an org with their last deliveries, and the form that creates or changes one.
 import { html, useState } from '../app/view.js';
-import { put } from '../app/api.js';
+import { put, mustBeAsLoaded } from '../app/api.js';
 import { toast } from '../app/toast.js';
 import { Dialog, act } from '../app/dialog.js';
 import { Commands, weir } from '../app/command.js';
@@ -10,7 +10,7 @@ import { DataTable } from '../app/table.js';
 
 const THRESHOLDS = [50, 80, 95, 100];
 
-export function WebhookForm({ org, api, hook, onDone, onClose }) {
+export function WebhookForm({ org, api, hook, onDone, onStale, onClose }) {
   const isNew = !hook.id;
   const [id, setId] = useState(hook.id ?? '');
   const [url, setUrl] = useState(hook.url ?? 'https://');
@@ -31,10 +31,14 @@ export function WebhookForm({ org, api, hook, onDone, onClose }) {
     if (state.busy) return;
     setState({ busy: true });
     try {
+      if (!isNew) await mustBeAsLoaded(address, hook, Object.keys(body));
       const result = await put(address, body);
       toast(isNew ? 'Webhook added' : 'Webhook changed');
       onDone(result);
-    } catch (error) { setState({ error }); }
+    } catch (error) {
+      setState({ error });
+      if (error.status === 409) onStale();
+    }
   };
   return html`<${Dialog} title=${isNew ? 'Add a webhook' : `Change ${hook.id}`} onClose=${onClose}><form class="stack" onSubmit=${save}>
     ${isNew && html`<${Field} id="hook-id" label="Id" hint="A name of your choice, such as ops"><input id="hook-id" required value=${id} onInput=${(event) => setId(event.target.value)} /><//>`}
@@ -60,7 +64,7 @@ export function WebhooksTab({ scope: { org, api, config } }) {
     ${data.items.length === 0 ? html`<${Card}><${Empty} title="No webhooks yet" text="A webhook gets a signed notice when a quota reaches a threshold, when a chain falls back, and when all quotas are spent."
         command=${weir('keeper', 'webhooks', 'set', org, 'ops', '--url', 'https://ops.example.com/weir')} action=${add} /><//>`
       : html`<div class="actions end">${add}</div>${data.items.map((hook) => html`<${Hook} key=${hook.id} hook=${hook} org=${org} api=${api} zone=${config.timezone} onEdit=${() => setForm(hook)} reload=${reload} />`)}`}
-    ${form && html`<${WebhookForm} org=${org} api=${api} hook=${form} onDone=${done} onClose=${() => setForm(null)} />`}
+    ${form && html`<${WebhookForm} org=${org} api=${api} hook=${form} onDone=${done} onStale=${reload} onClose=${() => setForm(null)} />`}
     ${made && html`<${Dialog} title="Signing secret" onClose=${() => setMade(null)}><div class="secret"><strong>Copy it now: it is shown once.</strong><${Code} text=${made.secret} /></div><//>`}`;
 }
 

@@ -1,7 +1,7 @@
 // Plans: how often a user may do what on a day.
 import { html, useMemo, useState } from '../app/view.js';
 import { useList, useApi } from '../app/data.js';
-import { request } from '../app/api.js';
+import { request, mustBeAsLoaded } from '../app/api.js';
 import { act, Dialog } from '../app/dialog.js';
 import { toast } from '../app/toast.js';
 import { Card, Status, Field, ErrorBox } from '../app/ui.js';
@@ -54,11 +54,15 @@ function PlanDialog({ plan, onClose, onDone }) {
     event.preventDefault();
     setState({ busy: true, error: null });
     try {
+      if (plan.id) await mustBeAsLoaded(call.path, plan, Object.keys(NEW));
       await request(call.method, call.path, { body });
       toast(`The plan ${body.name} is saved`);
       onDone();
       onClose();
-    } catch (error) { setState({ busy: false, error }); }
+    } catch (error) {
+      setState({ busy: false, error });
+      if (error.status === 409) onDone();
+    }
   };
   const set = (key) => (event) => setForm({ ...form, [key]: event.target.type === 'checkbox' ? event.target.checked : event.target.value });
   return html`<${Dialog} title=${plan.id ? `Plan ${plan.name}` : 'New plan'} onClose=${onClose}><form class="stack" onSubmit=${send}>

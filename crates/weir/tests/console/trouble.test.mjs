@@ -145,6 +145,35 @@ test('limits that somebody else changed meanwhile get a new plan', async () => {
   assert.equal((await api('GET', level)).limits[0].capacity, 20);
 });
 
+test('a plan and a webhook that somebody else changed meanwhile are not overwritten', async () => {
+  const org = fresh('trouble-hook');
+  await seedOrg(org);
+  const hook = `/api/v1/orgs/${org}/webhooks/ops`;
+  await api('PUT', hook, { url: 'https://ops.example.com/one', thresholds_pct: [50], flips: true, all_exceeded: true });
+  const { id } = await api('POST', '/v1/practice/plans', { name: org, max_hints_per_day: 3, max_executions_per_day: 10 });
+  const page = await open();
+  await visit(page, `/budgets/${org}/webhooks`);
+  await page.getByRole('button', { name: 'Change…' }).click();
+  await page.getByLabel('80 %', { exact: true }).check();
+  await api('PUT', hook, { url: 'https://ops.example.com/two', thresholds_pct: [50], flips: true, all_exceeded: true });
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody else has changed this').waitFor();
+  assert.deepEqual((await api('GET', hook)).thresholds_pct, [50]);
+  await visit(page, `/practice/plans?plans.q=${org}`);
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  await page.getByLabel(/Hints a day/).fill('4');
+  await api('PUT', `/v1/practice/plans/${id}`, { name: org, max_hints_per_day: 9, max_executions_per_day: 10 });
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody else has changed this').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  assert.equal(await page.getByLabel(/Hints a day/).inputValue(), '9');
+  await page.getByLabel(/Hints a day/).fill('4');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('is saved').waitFor();
+  assert.equal((await api('GET', `/v1/practice/plans/${id}`)).max_hints_per_day, 4);
+});
+
 test('a dialog with a form stays until it is closed on purpose', async () => {
   const org = fresh('trouble-dialog');
   await seedOrg(org);
