@@ -1,8 +1,11 @@
-// Calls the API of this origin with the session's cookie. A hidden tab waits until it is seen.
+// Calls the API of this origin with the session's cookie. A hidden tab waits until it is seen, and an ended session until
+// the person has signed in again.
 import { createStore } from './store.js';
 
 /** The session as `GET /v1/session` returns it; null: signed out; undefined: not known yet. */
 export const session = createStore(undefined);
+/** Whether the session ended while its page is open. What is read waits until the person has signed in again. */
+export const ended = createStore(false);
 
 export class ApiError extends Error {
   constructor(status, problem, requestId) {
@@ -14,18 +17,14 @@ export class ApiError extends Error {
   }
 }
 
-const visible = (signal) => new Promise((resolve, reject) => {
-  if (!document.hidden) { resolve(); return; }
-  const seen = () => {
-    if (document.hidden) return;
-    document.removeEventListener('visibilitychange', seen);
-    resolve();
-  };
-  document.addEventListener('visibilitychange', seen);
-  signal?.addEventListener('abort', () => {
-    document.removeEventListener('visibilitychange', seen);
-    reject(signal.reason);
-  });
+const canRead = (signal) => new Promise((resolve, reject) => {
+  const isReady = () => !document.hidden && !ended.get();
+  if (isReady()) { resolve(); return; }
+  const stop = () => { document.removeEventListener('visibilitychange', look); unsubscribe(); };
+  const look = () => { if (isReady()) { stop(); resolve(); } };
+  const unsubscribe = ended.subscribe(look);
+  document.addEventListener('visibilitychange', look);
+  signal?.addEventListener('abort', () => { stop(); reject(signal.reason); });
 });
 
 async function failure(response) {
@@ -35,9 +34,9 @@ async function failure(response) {
   return new ApiError(response.status, problem, requestId);
 }
 
-/** Sends a request and returns the parsed body, or throws an ApiError. */
-export async function request(method, path, { body, signal, headers = {} } = {}) {
-  if (method === 'GET') await visible(signal);
+/** Sends a request and returns the parsed body, or throws an ApiError. `atOnce` reads in a hidden tab, too. */
+export async function request(method, path, { body, signal, headers = {}, atOnce } = {}) {
+  if (method === 'GET' && !atOnce) await canRead(signal);
   const init = { method, signal, headers: { accept: 'application/json', ...headers }, credentials: 'same-origin' };
   if (method !== 'GET' && session.get()?.csrf_token) init.headers['x-csrf-token'] = session.get().csrf_token;
   if (body !== undefined) {
@@ -53,7 +52,7 @@ export async function request(method, path, { body, signal, headers = {} } = {})
   }
   if (!response.ok) {
     const error = await failure(response);
-    if (response.status === 401 && session.get()) session.set(null);
+    if (response.status === 401 && session.get()) ended.set(true);
     throw error;
   }
   if (response.status === 204) return null;
@@ -76,3 +75,10 @@ export const post = (path, body, options) => request('POST', path, { ...options,
 export const put = (path, body, options) => request('PUT', path, { ...options, body });
 export const patch = (path, body, options) => request('PATCH', path, { ...options, body });
 export const del = (path, options) => request('DELETE', path, options);
+
+/** Throws when what was loaded has changed on the server since, so that a form does not write over another person's change. */
+export async function mustBeAsLoaded(path, loaded, keys) {
+  const present = await get(path);
+  if (keys.every((key) => JSON.stringify(present[key] ?? null) === JSON.stringify(loaded[key] ?? null))) return;
+  throw new ApiError(409, { error: 'CHANGED_MEANWHILE', detail: 'Somebody else has changed this since the form was opened. Close it and open it again to see it as it is now.' });
+}

@@ -10,7 +10,8 @@ export function stack(x, series) {
     return one.values.map((value, i) => {
       if (value === null || value === undefined) return null;
       sums[i] += value;
-      return sums[i];
+      // A bar without height would still draw its edge across the axis.
+      return value === 0 && one.kind === 'bar' ? null : sums[i];
     });
   });
   return [x, ...order(series).map((i) => layers[i])];
@@ -28,6 +29,8 @@ const KINDS = {
   points: () => ({ width: 0, paths: () => null, points: { show: true, size: 7 } }),
 };
 
+/** Ranges up to this are labelled to the second, which takes more room. */
+const SECONDS_BELOW = 600;
 /** Tick labels: days, times of day with the day at midnight, or seconds, by the distance of the ticks. */
 function ticks(at, zone) {
   const step = at.length > 1 ? at[1] - at[0] : 3600;
@@ -86,7 +89,7 @@ export function options({ x, width, height, series, unit, format, zone = HERE, m
       y: { range: (plot, min, max) => [Math.min(0, min ?? 0), Math.max(yMax ?? 0, (max || 1) * 1.05)] },
     },
     axes: [
-      { stroke: text, font, grid: { show: false }, ticks: { stroke: color('line-1'), size: 4 }, space: 52, size: 28, gap: 4,
+      { stroke: text, font, grid: { show: false }, ticks: { stroke: color('line-1'), size: 4 }, space: (plot, i, min, max) => (max - min <= SECONDS_BELOW ? 80 : 52), size: 28, gap: 4,
         ...(isDays && { incrs: [1, 2, 7, 14, 28, 91].map((n) => n * 86400) }), values: (plot, at) => ticks(at, zone) },
       { stroke: text, font, grid, ticks: { show: false }, gap: 8, label: unit, labelFont: font, labelSize: unit ? 18 : 0, labelGap: 2,
         size: (plot, values) => (values ? Math.ceil(Math.max(...values.map((value) => value.length)) * 6.8) + 16 : 48),

@@ -7,17 +7,32 @@ const cents = new Intl.NumberFormat(LOCALE, { style: 'currency', currency: 'USD'
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 export const MISSING = '–';
 
+/** "1 entity", "3 entities": `noun` is the plural, followed by what does not change, as in "notices to ops". */
+export function count(value, noun) {
+  const [word, ...rest] = noun.split(' ');
+  const one = word.replace(/ies$/, 'y').replace(/s$/, '');
+  return [number(value), value === 1 ? one : word, ...rest].join(' ');
+}
 export const number = (value) => (isMissing(value) ? MISSING : whole.format(value));
 export const compact = (value) => (isMissing(value) ? MISSING : compactFormat.format(value));
 /** $1,234.57: micro-dollars to the cent. */
 export const money = (micros) => (isMissing(micros) ? MISSING : cents.format(micros / 1e6));
+/** $0.0287, $1,234.57: micro-dollars, below a dollar with as many digits as a price needs. */
+export function smallMoney(micros) {
+  if (isMissing(micros)) return MISSING;
+  const isSmall = micros !== 0 && Math.abs(micros) < 1e6;
+  return isSmall ? `$${(micros / 1e6).toFixed(Math.abs(micros) < 100 ? 6 : 4)}` : money(micros);
+}
 /** $1,234.567890: every micro-dollar, without a floating-point step. */
 export function exactMoney(micros) {
   if (isMissing(micros)) return MISSING;
   const sign = micros < 0 ? '-' : '';
-  const all = BigInt(Math.abs(micros));
-  return `${sign}$${whole.format(all / 1000000n)}.${String(all % 1000000n).padStart(6, '0')}`;
+  const all = BigInt(Math.round(Math.abs(micros)));
+  // Beyond 2^53 the browser has read a rounded number.
+  return `${all > 9007199254740991n ? 'about ' : ''}${sign}$${whole.format(all / 1000000n)}.${String(all % 1000000n).padStart(6, '0')}`;
 }
+/** To the cent where that is all, else exact: for amounts that are compared or saved. */
+export const fullMoney = (micros) => (micros % 10000 === 0 ? money(micros) : exactMoney(micros));
 /** 82.4 %: from percent points. */
 export function percent(value, digits = 1) {
   if (isMissing(value)) return MISSING;
@@ -63,6 +78,7 @@ function format(zone, options) {
 /** 18 Nov 2026, 21:40:05 Europe/Berlin */
 export function exactTime(time, zone = HERE) {
   if (isMissing(time)) return MISSING;
+  if (Number.isNaN(new Date(time).getTime())) return MISSING;
   const text = format(zone, {
     day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit',
   }).format(new Date(time));
@@ -70,6 +86,8 @@ export function exactTime(time, zone = HERE) {
 }
 export const clock = (time, zone = HERE) => format(zone, { hour: '2-digit', minute: '2-digit' }).format(new Date(time));
 export const dayName = (time, zone = HERE) => format(zone, { day: 'numeric', month: 'short' }).format(new Date(time));
+/** Whether a text is a day such as 2026-11-18. */
+export const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 /** Today's date in a zone, as 2026-11-18. */
 export function today(zone = HERE, now = Date.now()) {
   return new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(new Date(now));
@@ -100,3 +118,6 @@ export function axisMoney(micros) {
   const digits = Math.abs(dollars) >= 10 || Number.isInteger(dollars) ? 0 : 2;
   return `$${dollars.toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
+const REORDERING = /[\u202A-\u202E\u2066-\u2069]/g;
+/** Text whose marks that reorder what follows are written out: they can make code and names look like others. */
+export const plain = (text) => String(text ?? '').replace(REORDERING, (mark) => `[U+${mark.codePointAt(0).toString(16).toUpperCase()}]`);

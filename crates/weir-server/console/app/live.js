@@ -1,37 +1,66 @@
 // Live values by server-sent events. The browser reconnects on its own; a hidden tab is disconnected.
 import { createStore, useStore } from './store.js';
-import { session } from './api.js';
+import { session, ended, request } from './api.js';
 
-/** { status: 'off' | 'connecting' | 'live' | 'lost' | 'hidden', tick } */
-export const live = createStore({ status: 'off', tick: null });
+/** { status: 'off' | 'connecting' | 'live' | 'lost' | 'hidden', tick, lostAt } */
+export const live = createStore({ status: 'off', tick: null, lostAt: null });
+/** Counts how often a lost connection came back: what failed meanwhile is loaded again. */
+export const returns = createStore(0);
 let source = null;
 let retry = null;
+let watch = null;
+// A tick comes every two seconds. A connection whose other end is gone may stay open without one.
+const SILENCE_MS = 10000;
+const RETRY_MS = 3000;
+
+function set(status, more) {
+  const old = live.get();
+  const lostAt = status === 'lost' ? old.lostAt ?? Date.now() : status === 'live' ? null : old.lostAt;
+  live.set({ ...old, ...more, status, lostAt });
+  if (status === 'live' && old.lostAt) returns.set(returns.get() + 1);
+}
 
 function close(status) {
   clearTimeout(retry);
+  clearTimeout(watch);
   source?.close();
   source = null;
-  live.set({ ...live.get(), status });
+  set(status);
+}
+
+function lose() {
+  close('lost');
+  retry = setTimeout(open, RETRY_MS);
+  request('GET', '/v1/session').catch(() => { /* a 401 ends the session; anything else is tried again */ });
+}
+
+function hear() {
+  clearTimeout(watch);
+  watch = setTimeout(lose, SILENCE_MS);
 }
 
 function open() {
-  if (source || document.hidden || !session.get()) return;
-  live.set({ ...live.get(), status: live.get().status === 'lost' ? 'lost' : 'connecting' });
+  if (source || document.hidden || !session.get() || ended.get()) return;
+  set(live.get().lostAt ? 'lost' : 'connecting');
   source = new EventSource('/v1/live');
-  source.addEventListener('open', () => live.set({ ...live.get(), status: 'live' }));
-  source.addEventListener('tick', (event) => live.set({ status: 'live', tick: JSON.parse(event.data) }));
+  hear();
+  source.addEventListener('open', () => { hear(); set('live'); });
+  source.addEventListener('tick', (event) => { hear(); set('live', { tick: JSON.parse(event.data) }); });
   source.addEventListener('error', () => {
     const isClosed = source?.readyState === EventSource.CLOSED;
-    live.set({ ...live.get(), status: 'lost' });
-    // The browser gives up after an HTTP error, such as that of a server that starts.
-    if (isClosed) { close('lost'); retry = setTimeout(open, 3000); }
+    set('lost');
+    // The browser gives up after an HTTP error, such as that of a server that starts or of a session that ended.
+    if (isClosed) lose();
   });
 }
 
 export function startLive() {
-  session.subscribe((now) => (now ? open() : close('off')));
+  const follow = () => (session.get() && !ended.get() ? open() : close('off'));
+  session.subscribe(follow);
+  ended.subscribe(follow);
   document.addEventListener('visibilitychange', () => (document.hidden ? close('hidden') : open()));
   addEventListener('pagehide', () => close('off'));
+  addEventListener('pageshow', (event) => { if (event.persisted) open(); });
   open();
 }
 

@@ -1,10 +1,11 @@
 // What the palette offers: pages and commands at once; orgs, entities and reviews as far as the session reaches.
 import { get, withQuery, session } from './api.js';
+import { plain } from './format.js';
 import { path, segments, route } from './router.js';
-import { addPaletteSource } from './palette.js';
+import { addPaletteSource, matches } from './palette.js';
 import { signOut } from './session.js';
 import { toggleTheme } from './theme.js';
-import { SECTIONS } from './sections.js';
+import { reached } from './sections.js';
 
 const SETTINGS = [['Tokens', 'tokens'], ['Background jobs', 'jobs'], ['Configuration', 'configuration'], ['Security log', 'security-log']];
 const ORG_TABS = [['Spend', ''], ['What if', '/what-if'], ['Apps', '/apps'], ['Credentials', '/credentials'], ['Webhooks', '/webhooks'], ['Audit', '/audit']];
@@ -16,26 +17,45 @@ function here() {
   return ORG_TABS.map(([label, tab]) => ({ label: `${label} of ${org}`, hint: 'here', href: path`/budgets/${org}` + tab }));
 }
 
+const PREFIX = /^[A-Za-z0-9][A-Za-z0-9_.:@-]+$/;
+const PAGES = 10;
+const ENOUGH = 8;
+/**
+ * A source that reads a list page by page, and further only while too little of it matches. What was read serves while the
+ * palette stays open.
+ */
+function searched(route, entryOf) {
+  let read = { entries: [], cursor: '', pages: 0 };
+  return async (text, signal, isFirst) => {
+    if (!session.get()) return [];
+    if (isFirst) read = { entries: [], cursor: '', pages: 0 };
+    const isWanted = () => read.cursor !== null && read.pages < (text.length < 2 ? 1 : PAGES) && read.entries.filter((entry) => matches(entry, text)).length < ENOUGH;
+    while (isWanted()) {
+      const before = read;
+      const page = await get(withQuery(route(session.get()), { limit: 100, cursor: before.cursor }), { signal });
+      read = { entries: [...before.entries, ...page.items.map(entryOf)], cursor: page.next_cursor ?? null, pages: before.pages + 1 };
+    }
+    return read.entries;
+  };
+}
+
 export function startPalette() {
   addPaletteSource('here', here);
   addPaletteSource('pages', () => [
-    ...SECTIONS.map(({ label, href }) => ({ label, hint: 'page', href })),
+    ...reached(session.get()).map(({ label, href }) => ({ label, hint: 'page', href })),
     ...(session.get()?.admin ? SETTINGS.map(([label, tab]) => ({ label, hint: 'settings', href: `/settings/${tab}` })) : []),
   ]);
-  addPaletteSource('orgs', async (text, signal) => {
-    const { items } = await get(withQuery('/api/v1/orgs', { limit: 100 }), { signal });
-    return items.map((org) => ({ label: org.org_name, hint: `budget ${org.org_id}`, href: path`/budgets/${org.org_id}` }));
-  });
+  // Who may not list orgs sees those of the own budgets.
+  addPaletteSource('orgs', searched((session) => (session.admin ? '/api/v1/orgs' : '/api/v1/budgets'),
+    (org) => ({ label: plain(org.org_name), hint: `budget ${org.org_id}`, href: path`/budgets/${org.org_id}` })));
   addPaletteSource('entities', async (text, signal) => {
-    if (text.length < 2) return [];
+    if (!PREFIX.test(text) || !reached(session.get()).some(({ key }) => key === 'limits')) return [];
     const ns = route.get().query.get('ns') || 'default';
     const { items } = await get(withQuery(path`/v1/namespaces/${ns}/entities`, { prefix: text, limit: 8 }), { signal });
     return items.map((entity) => ({ label: entity.id, hint: `entity of ${ns}`, href: withQuery(path`/limits/entities/${entity.id}`, { ns: ns === 'default' ? null : ns }) }));
   });
-  addPaletteSource('reviews', async (text, signal) => {
-    const { items } = await get(withQuery('/v1/reviews', { limit: 50 }), { signal });
-    return items.map((review) => ({ label: review.pr_title, hint: `review of ${review.owner}/${review.repo} #${review.pr_number}`, href: path`/reviews/review/${review.review_id}` }));
-  });
+  addPaletteSource('reviews', searched(() => '/v1/reviews',
+    (review) => ({ label: plain(review.pr_title || 'Untitled'), hint: `review of ${review.owner}/${review.repo} #${review.pr_number}`, href: path`/reviews/review/${review.review_id}` })));
   addPaletteSource('commands', () => [
     { label: 'Switch between light and dark', hint: 'command', run: toggleTheme },
     { label: 'Sign out', hint: 'command', run: () => signOut() },

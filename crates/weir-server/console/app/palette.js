@@ -10,22 +10,25 @@ export const openPalette = () => isOpen.set(true);
 
 const sources = new Map();
 /**
- * Adds entries. `load(text, signal)` returns (a promise of) [{ label, hint, href | run }]; it is asked once the
+ * Adds entries. `load(text, signal, isFirst)` returns (a promise of) [{ label, hint, href | run }]; it is asked once the
  * person pauses, with what was typed so far ('' at first). Entries are filtered here by label and hint.
  */
 export function addPaletteSource(id, load) { sources.set(id, load); }
 
-const matches = (entry, text) => text.toLowerCase().split(/\s+/).every((word) => `${entry.label} ${entry.hint ?? ''}`.toLowerCase().includes(word));
+export const matches = (entry, text) => text.toLowerCase().split(/\s+/).every((word) => `${entry.label} ${entry.hint ?? ''}`.toLowerCase().includes(word));
 
 function useEntries(text) {
   const [entries, setEntries] = useState([]);
+  const isFirst = useRef(true);
   useEffect(() => {
     const abort = new AbortController();
     const found = new Map();
     const show = () => { if (!abort.signal.aborted) setEntries([...sources.keys()].flatMap((id) => found.get(id) ?? [])); };
     const timer = setTimeout(() => {
+      const first = isFirst.current;
+      isFirst.current = false;
       for (const [id, load] of sources) {
-        Promise.resolve().then(() => load(text, abort.signal))
+        Promise.resolve().then(() => load(text, abort.signal, first))
           .then((list) => { found.set(id, list); show(); })
           .catch(() => { /* a source the session may not read, or an aborted call: the others still serve */ });
       }

@@ -29,15 +29,15 @@ export function segments(pathname) {
   });
 }
 
-/** Sets or removes (null, '') parameters of the query and keeps the others. */
-export function setQuery(changes) {
+/** Sets or removes (null, '') parameters of the query and keeps the others. `keep` lets the browser go back to what was before. */
+export function setQuery(changes, { keep = false } = {}) {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === undefined || value === '') query.delete(name);
     else query.set(name, value);
   }
   const text = query.toString();
-  navigate(location.pathname + (text ? `?${text}` : ''), { replace: true });
+  navigate(location.pathname + (text ? `?${text}` : ''), { replace: !keep });
 }
 
 /** One parameter of the query as state: const [sort, setSort] = useQuery('sort', 'name'). */

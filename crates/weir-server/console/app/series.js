@@ -1,5 +1,6 @@
 // Colours of series. A model has the same colour on every page: its name selects one of seven (the eighth is for "others"),
-// and a name that meets a taken colour gets the next free one. The choice is kept in this browser.
+// and a name that meets a taken colour gets the next of those that the fewest names have, so that names which come together
+// differ. The choice is kept in this browser.
 const COUNT = 7;
 // Chosen so that common labels, such as premium, standard and economy, start out different.
 const SEED = 144;
@@ -20,9 +21,11 @@ function hash(text) {
 export function seriesOf(name) {
   if (!taken) load();
   if (!taken.has(name)) {
-    const used = new Set([...taken.values()]);
+    const uses = Array(COUNT).fill(0);
+    for (const one of taken.values()) uses[one - 1] += 1;
+    const least = Math.min(...uses);
     let index = hash(name) % COUNT;
-    if (used.size < COUNT) while (used.has(index + 1)) index = (index + 1) % COUNT;
+    while (uses[index] > least) index = (index + 1) % COUNT;
     taken.set(name, index + 1);
     localStorage.setItem(KEY, JSON.stringify([...taken].slice(-64)));
   }

@@ -5,15 +5,15 @@ import { useStore } from './store.js';
 import { session, signOut } from './session.js';
 import { useLive } from './live.js';
 import { theme, toggleTheme } from './theme.js';
-import { RangePicker } from './range.js';
-import { Icon } from './ui.js';
+import { RangePicker, useRangeUsers } from './range.js';
+import { Icon, Status, Time } from './ui.js';
 import { Palette, openPalette } from './palette.js';
 import { ActionDialog } from './dialog.js';
 import { Toasts, toast } from './toast.js';
-import { SECTIONS } from './sections.js';
+import { reached } from './sections.js';
 
-const Nav = ({ current }) => html`<nav class="nav" aria-label="Sections">
-  ${SECTIONS.map(({ key, label, href }) => html`<${Link} href=${href} aria-current=${key === current ? 'page' : undefined}><${Icon} name=${key} /><span>${label}</span><//>`)}
+const Nav = ({ current, user }) => html`<nav class="nav" aria-label="Sections">
+  ${reached(user).map(({ key, label, href }) => html`<${Link} href=${href} aria-current=${key === current ? 'page' : undefined}><${Icon} name=${key} /><span>${label}</span><//>`)}
 </nav>`;
 
 const LIVE = {
@@ -27,6 +27,21 @@ function LiveDot() {
   const { status } = useLive();
   const [kind, word, title] = LIVE[status];
   return html`<span class="live ${kind}" title=${title} role="status"><span class="dot" aria-hidden="true"></span><span>${word}</span></span>`;
+}
+
+const GRACE_MS = 4000;
+/** Says that what is on the page may be old. A short pause, as of a restart, is only shown by the dot. */
+function LostBanner() {
+  const { status, lostAt } = useLive();
+  const [now, setNow] = useState(0);
+  useEffect(() => {
+    if (!lostAt) return undefined;
+    const timer = setTimeout(() => setNow(Date.now()), GRACE_MS);
+    return () => clearTimeout(timer);
+  }, [lostAt]);
+  if (status !== 'lost' || now - lostAt < GRACE_MS - 100) return null;
+  return html`<p class="lost-banner" role="alert"><${Status} kind="bad">The server does not answer<//>
+    What you see is from before <${Time} at=${new Date(lostAt).toISOString()} />. It is tried again, and the page goes on by itself.</p>`;
 }
 
 /** A menu of buttons that closes on Escape, on a click elsewhere and when the focus leaves. */
@@ -61,6 +76,7 @@ export function Shell({ range, children }) {
   const { path } = useRoute();
   const user = useStore(session);
   const mode = useStore(theme);
+  const isRangeUsed = useRangeUsers() > 0;
   const current = segments(path)[0] ?? 'overview';
   return html`<a class="skip" href="#main">Skip to content</a>
     <div class="shell">
@@ -68,14 +84,14 @@ export function Shell({ range, children }) {
         <${Link} href="/" class="brand" aria-label="Weir, overview"><img src="/assets/icon.svg" alt="" width="22" height="22" /><span>Weir</span><//>
         ${user.demo && html`<span class="demo-mark" title="This server runs on generated data in a folder of its own">demo data</span>`}
         <span class="grow"></span>
-        ${range && html`<${RangePicker} initial=${range} />`}
+        ${range && isRangeUsed && html`<${RangePicker} initial=${range} />`}
         <${LiveDot} />
         <button type="button" class="palette-button" onClick=${openPalette} title="Go to a page, org, entity or review"><${Icon} name="search" /><span class="visually-hidden">Go to</span><kbd>Ctrl K</kbd></button>
         <button type="button" class="icon-button" onClick=${toggleTheme} aria-label=${mode === 'dark' ? 'Use the light theme' : 'Use the dark theme'} title="Light or dark"><${Icon} name="theme" /></button>
         <${UserMenu} user=${user} />
       </header>
-      <${Nav} current=${current} />
-      <main id="main" tabindex="-1">${children}</main>
+      <${Nav} current=${current} user=${user} />
+      <main id="main" tabindex="-1"><${LostBanner} />${children}</main>
     </div>
     <${Palette} /><${ActionDialog} /><${Toasts} />`;
 }

@@ -2,7 +2,7 @@
 import { html, useMemo, useRef } from './view.js';
 import { Link, navigate, useQuery } from './router.js';
 import { Empty, ErrorBox, Skeleton, Icon } from './ui.js';
-import { number } from './format.js';
+import { count, number } from './format.js';
 
 const textOf = (row) => JSON.stringify(row).toLowerCase();
 const compare = (a, b) => {
@@ -62,38 +62,43 @@ function Head({ columns, sort, setSort }) {
 
 function Row({ row, columns, href, onOpen }) {
   const to = href?.(row);
-  const open = (event) => {
+  const onClick = (event) => {
     if (event.target.closest('a, button, input, select, label') || String(getSelection())) return;
-    if (to) navigate(to); else onOpen?.(row);
+    if (to && (event.ctrlKey || event.metaKey)) window.open(to);
+    else if (to) navigate(to); else onOpen?.(row);
   };
   const onKey = (event) => { if (event.key === 'Enter' && onOpen && event.target === event.currentTarget) onOpen(row); };
-  return html`<tr role="row" data-row tabindex=${to ? undefined : 0} class=${to || onOpen ? 'opens' : ''} onClick=${to || onOpen ? open : undefined} onKeyDown=${onKey}>
+  return html`<tr role="row" data-row tabindex=${to ? undefined : 0} class=${to || onOpen ? 'opens' : ''} onClick=${to || onOpen ? onClick : undefined} onKeyDown=${onKey}>
     ${columns.map((column, i) => html`<td role="cell" class=${`${column.align ?? ''} ${column.phone === false ? 'no-phone' : ''}`} data-label=${column.label}>
-      ${i === 0 && to ? html`<${Link} href=${to} data-open>${column.render(row)}<//>` : column.render(row)}</td>`)}
+      <div class="td">${i === 0 && to ? html`<${Link} href=${to} data-open>${column.render(row)}<//>` : column.render(row)}</div></td>`)}
   </tr>`;
 }
 
 /**
  * A list. Rows come from `items` (an array) or `list` (from useList).
  *   id           prefix of its parameters in the address
- *   label        what it lists, for screen readers and the search box
+ *   label        what it lists, in the plural, for screen readers, the search box (unless `hint` says it) and the count
  *   columns      [{ key, label, render(row), sort?(row), align?: 'right', phone?: false }]; the first one names the row
  *   href(row)    where a row leads; or onOpen(row)
  *   empty        { title, text, command, action } when there is nothing at all
+ *   of           how many are loaded, when `items` are only those that a filter selects
  *   filters      nodes beside the search box; search=false hides the box, foot=false the count
  */
 export function DataTable({
   id, label, columns, items, list, href, onOpen, empty = {}, filters, search = true, sort: initialSort = '',
-  searchText, rowKey = (row) => row.id, skeletonRows = 6, serverSearch, actions, foot = true,
+  searchText, rowKey = (row) => row.id, skeletonRows = 6, serverSearch, actions, foot = true, hint, of,
 }) {
   const source = list ?? { items, loading: items === undefined, error: null };
   const { rows, q, setQ, sort, setSort } = useRows({ id, items: source.items, columns, initialSort, searchText, serverSearch });
   const box = useRef(null);
-  const isEmpty = source.items && source.items.length === 0 && !q;
+  const loaded = of ?? source.items?.length;
+  // Nothing of what is loaded is not nothing: the rest can be loaded.
+  const isEmpty = source.items?.length === 0 && !q && !source.hasMore;
+  const scope = source.hasMore && !serverSearch ? 'loaded ' : '';
   if (source.error && !source.items) return html`<${ErrorBox} error=${source.error} retry=${source.reload} />`;
   const bar = (search || filters || actions) && !(isEmpty && !filters) && html`<div class="table-bar">
-    ${search && html`<label class="search"><${Icon} name="search" /><span class="visually-hidden">Search ${label}</span>
-      <input ref=${box} data-search type="search" placeholder=${`Search ${label}`} value=${q} onInput=${(event) => setQ(event.target.value)} /></label>`}
+    ${search && html`<label class="search"><${Icon} name="search" /><span class="visually-hidden">${hint ?? `Search ${label}`}</span>
+      <input ref=${box} data-search type="search" placeholder=${hint ?? `Search ${scope}${label}`} value=${q} onInput=${(event) => setQ(event.target.value)} /></label>`}
     ${filters}<span class="grow"></span>${actions}
   </div>`;
   if (isEmpty) return html`${bar}<${Empty} title=${empty.title ?? `No ${label} yet`} ...${empty} />`;
@@ -106,10 +111,10 @@ export function DataTable({
           : Array.from({ length: skeletonRows }, () => html`<tr role="row" class="loading">${columns.map((column) => html`<td role="cell" class=${column.align ?? ''}><${Skeleton} width="60%" /></td>`)}</tr>`)}
       </tbody>
     </table></div>
-    ${source.items && rows.length === 0 && html`<div class="empty small"><p>Nothing in ${source.hasMore ? 'what is loaded' : 'this list'} matches “${q}”.</p>
-      <button type="button" onClick=${() => setQ('')}>Clear the search</button></div>`}
+    ${source.items && rows.length === 0 && html`<div class="empty small"><p>${source.hasMore ? `None of the ${number(loaded)} loaded ${label}` : `None of the ${label}`} ${q ? `matches “${q}”` : 'is of this kind'}.</p>
+      ${q && html`<button type="button" onClick=${() => setQ('')}>Clear the search</button>`}</div>`}
     ${source.error && html`<${ErrorBox} error=${source.error} retry=${source.reload} />`}
-    ${foot && source.items && html`<footer class="table-foot"><span class="muted">${number(rows.length)}${q ? ` of ${number(source.items.length)} loaded` : ''} ${label}${source.hasMore ? ', more to load' : ''}</span>
+    ${foot && source.items && html`<footer class="table-foot"><span class="muted">${rows.length === loaded ? count(rows.length, label) : `${number(rows.length)} of ${count(loaded, label)}`}${source.hasMore ? ` loaded${serverSearch ? '' : '; search and order are of these'}` : ''}</span>
       ${source.hasMore && html`<button type="button" onClick=${source.more} disabled=${source.loading}>Load more</button>`}</footer>`}
   </div>`;
 }

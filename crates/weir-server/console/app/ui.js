@@ -1,5 +1,5 @@
 // Small components that every page uses.
-import { html, useState, useEffect } from './view.js';
+import { html, useState, useEffect, useRef } from './view.js';
 import { Link } from './router.js';
 import { number, compact, money, exactMoney, relative, exactTime, percent, HERE } from './format.js';
 import { toast } from './toast.js';
@@ -41,11 +41,15 @@ export const PageHead = ({ title, sub, crumbs = [], actions }) => html`
       ${crumbs.length > 0 && html`<nav class="crumbs" aria-label="Breadcrumb">
         ${crumbs.map(([label, href], i) => html`${i > 0 && html`<span aria-hidden="true">/</span>`}<${Link} href=${href}>${label}<//>`)}
       </nav>`}
-      <h1>${title}</h1>
+      <h1 title=${typeof title === 'string' && title.length > 80 ? title : undefined}>${title}</h1>
       ${sub && html`<p class="sub">${sub}</p>`}
     </div>
     ${actions && html`<div class="actions">${actions}</div>`}
   </header>`;
+
+/** An address that names no page; home: [label, href]. */
+export const NoPage = ({ path, home }) => html`<${PageHead} title="There is no such page" crumbs=${[home]} sub=${html`<code>${path}</code>`} />
+  <p>The address does not name a page of the console. Go to <${Link} href=${home[1]}>${home[0]}<//>, or press Ctrl K to search.</p>`;
 
 const SHAPES = {
   good: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2z',
@@ -148,9 +152,17 @@ export const Facts = ({ items }) => html`<dl class="facts">
 </dl>`;
 
 /** Tabs as links: the selected one is in the address. items: [[href, label], …] */
-export const Tabs = ({ items, current, label = 'Views' }) => html`<nav class="tabs" aria-label=${label}>
+export function Tabs({ items, current, label = 'Views' }) {
+  const bar = useRef(null);
+  // On a narrow page the selected tab may lie beyond the edge.
+  useEffect(() => {
+    const tab = bar.current.querySelector('[aria-current]');
+    if (tab) bar.current.scrollLeft = tab.offsetLeft - (bar.current.clientWidth - tab.offsetWidth) / 2;
+  }, [current]);
+  return html`<nav class="tabs" aria-label=${label} ref=${bar}>
   ${items.map(([href, text]) => html`<${Link} href=${href} aria-current=${href === current ? 'page' : undefined}>${text}<//>`)}
 </nav>`;
+}
 
 /** One of a few choices. options: [[value, label], …] */
 export const Segmented = ({ value, options, onChange, label }) => html`<div class="segmented" role="group" aria-label=${label}>

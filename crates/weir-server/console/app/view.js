@@ -5,5 +5,5 @@ import htm from '../vendor/htm.js';
 export const html = htm.bind(h);
 export { h, render, Fragment, createContext };
 export {
-  useState, useEffect, useLayoutEffect, useMemo, useRef, useCallback, useContext, useId,
+  useState, useEffect, useLayoutEffect, useMemo, useRef, useCallback, useContext, useId, useErrorBoundary,
 } from '../vendor/preact-hooks.js';

@@ -7,7 +7,8 @@ import { Card, Code, CopyButton, ErrorBox, Facts, Field, Time } from '../app/ui.
 
 export function CredentialsTab({ scope }) {
   const { config, api, client, name } = scope;
-  const [hours, setHours] = useState(24);
+  const [typed, setTyped] = useState('24');
+  const hours = /^\d{1,3}$/.test(typed.trim()) && Number(typed) <= 168 ? Number(typed) : null;
   const [link, setLink] = useState(null);
   const rotate = () => act({
     title: `Rotate the secret of ${name}`, button: 'Rotate',
@@ -25,8 +26,8 @@ export function CredentialsTab({ scope }) {
     <${Facts} items=${[['Client id', html`<span class="copyable"><code>${config.client_id}</code><${CopyButton} text=${config.client_id} label="Copy the client id" /></span>`],
       ['Created', html`<${Time} at=${config.created_at} zone=${config.timezone} />`], ['Configuration version', config.config_version]]} />
     <div class="inline-form pad-y">
-      <${Field} id="grace" label="Old secret works for (h)"><input id="grace" type="number" min="0" max="168" value=${hours} onInput=${(event) => setHours(Math.min(168, Math.max(0, Number(event.target.value))))} /><//>
-      <button type="button" class="primary" onClick=${rotate}>Rotate the secret…</button>
+      <${Field} id="grace" label="Old secret works for (h)" error=${hours === null && 'whole hours from 0 to 168'}><input id="grace" inputmode="numeric" value=${typed} aria-invalid=${String(hours === null)} onInput=${(event) => setTyped(event.target.value)} /><//>
+      <button type="button" class="primary" disabled=${hours === null} onClick=${rotate}>Rotate the secret…</button>
       <button type="button" onClick=${cancel}>Cancel a rotation…</button>
     </div>
     <p class="sub">The server stores only a hash, so a secret in force cannot be shown again; rotate it instead.</p>

@@ -7,8 +7,8 @@ import { useRange, RangePicker } from '../app/range.js';
 import { seriesToken } from '../app/series.js';
 import { Chart } from '../app/chart.js';
 import { Card, ErrorBox, Segmented } from '../app/ui.js';
-import { axisMoney, clock, dayName, money, today, wallSeconds } from '../app/format.js';
-import { ModelsToday } from './budgets-models.js';
+import { axisMoney, clock, dayName, isDay, money, today, wallSeconds } from '../app/format.js';
+import { ModelsToday } from './budgets-lists.js';
 import { StickyCard } from './budgets-sticky.js';
 import { hourSeries, hourTimes } from './budgets-shared.js';
 
@@ -72,7 +72,8 @@ const MODES = [['hour', 'Each hour'], ['sum', 'Running total']];
 function Hours({ scope }) {
   const { config, api, day: now } = scope;
   const thisDay = today(config.timezone);
-  const [day, setDay] = useQuery('day', thisDay);
+  const [asked, setDay] = useQuery('day', thisDay);
+  const day = isDay(asked) ? asked : thisDay;
   const [mode, setMode] = useQuery('hours', 'hour');
   const { data, error, reload } = useApi(`${api}/aggregates/${encodeURIComponent(day)}/hours`, { every: day === thisDay ? 60 : undefined });
   const { x, series } = useMemo(() => {

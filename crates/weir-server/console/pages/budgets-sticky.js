@@ -6,15 +6,16 @@ import { Card, Field, Skeleton, Status, Time } from '../app/ui.js';
 import { Model } from './budgets-shared.js';
 
 export function StickyCard({ scope }) {
-  const { config, day: { data: day } } = scope;
-  if (!day) return html`<${Card} title="Fallback"><${Skeleton} width="80%" /><//>`;
+  const { config, day: { data: day, error } } = scope;
+  if (!day) return html`<${Card} title="Fallback">${error ? html`<p class="muted">Not known: today’s totals could not be loaded.</p>` : html`<${Skeleton} width="80%" />`}<//>`;
   const { sticky } = day;
+  const isSpent = config.model_ordering.every((label) => day.models[label]?.quota_status === 'EXCEEDED');
   return html`<${Card} title="Fallback" sub=${config.sticky_fallback_enabled ? 'A fallback lasts until midnight' : 'A fallback ends when its reason does'}>
-    <ol class="chain">${config.model_ordering.map((label) => html`<li aria-current=${label === day.current_active_model ? 'step' : undefined}>
-      <${Model} label=${label} />${label === day.current_active_model && html`<${Status} kind=${sticky ? 'warn' : 'good'}>in use<//>`}
+    <ol class="chain">${config.model_ordering.map((label) => html`<li aria-current=${label === day.current_active_model && !isSpent ? 'step' : undefined}>
+      <${Model} label=${label} />${label === day.current_active_model && !isSpent && html`<${Status} kind=${sticky ? 'warn' : 'good'}>in use<//>`}
       ${day.models[label]?.quota_status === 'EXCEEDED' && html`<${Status} kind="bad">exceeded<//>`}</li>`)}</ol>
     <p class="sub pad-y">${sticky ? html`${sticky.previous_model_label ?? 'The chain'} gave way to ${sticky.active_model_label} <${Time} at=${sticky.activated_at} zone=${config.timezone} />, ${sticky.reason === 'MANUAL_OVERRIDE' ? 'by hand' : 'because its quota was spent'}.`
-      : 'The chain is at its first model with quota left.'}</p>
+      : isSpent ? 'Every quota of the chain is spent; the next day begins at midnight.' : 'The chain is at its first model with quota left.'}</p>
     <${Move} scope=${scope} sticky=${sticky} current=${day.current_active_model} />
   <//>`;
 }

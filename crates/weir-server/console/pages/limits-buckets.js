@@ -74,8 +74,8 @@ export function BucketBar({ limit, readAt, now }) {
   const part = Math.max(0, Math.min(1, available / limit.capacity));
   return html`<div class="bucket">
     <div class="bucket-line"><b>${limit.name}</b> <span class="muted">${readable(limit)}</span>
-      ${word && html`<${Status} kind=${kind}>${word}<//>`}<span class="grow"></span>
-      <span class="num">${number(available)}</span><span class="muted num"> of ${number(limit.capacity)}</span></div>
+      ${word && html`<${Status} kind=${kind}>${word}<//>`}
+      <span class="left num">${number(available)} <span class="muted">of ${number(limit.capacity)}</span></span></div>
     <div class=${`bucket-bar ${kind}`} role="meter" aria-label=${`${limit.name} available`} aria-valuemin="0" aria-valuemax=${limit.capacity}
       aria-valuenow=${Math.max(0, available)} aria-valuetext=${`${number(available)} of ${number(limit.capacity)}`}><span style=${{ width: `${part * 100}%` }}></span></div>
     <div class="bucket-line sub"><span title="Tokens taken since the bucket was made, less those returned">${number(limit.consumed)} used</span><span class="grow"></span>

@@ -42,9 +42,9 @@ function Target({ ns }) {
   return html`<div class="stack"><${Segmented} label="Level" value=${level} onChange=${(value) => setQuery({ level: value })} options=${[['system', 'System'], ['resource', 'Resource'], ['entity', 'Entity']]} />
     <datalist id="resource-names">${(data?.items ?? []).map((name) => html`<option value=${name} />`)}</datalist>
     ${level !== 'system' && html`<div class="fields">
-      ${level === 'entity' && html`<${Field} id="entity" label="Entity"><input id="entity" value=${query.get('entity') ?? ''} placeholder="user-1" autocomplete="off" spellcheck="false" onChange=${set('entity')} /><//>`}
+      ${level === 'entity' && html`<${Field} id="entity" label="Entity"><input id="entity" value=${query.get('entity') ?? ''} placeholder="user-1" autocomplete="off" spellcheck=${false} onChange=${set('entity')} /><//>`}
       <${Field} id="resource" label=${level === 'entity' ? 'Resource; empty for all' : 'Resource'}>
-        <input id="resource" list="resource-names" value=${query.get('resource') === ALL ? '' : query.get('resource') ?? ''} placeholder="gpt-4" autocomplete="off" spellcheck="false" onChange=${set('resource')} /><//>
+        <input id="resource" list="resource-names" value=${query.get('resource') === ALL ? '' : query.get('resource') ?? ''} placeholder="gpt-4" autocomplete="off" spellcheck=${false} onChange=${set('resource')} /><//>
     </div>`}</div>`;
 }
 
@@ -56,10 +56,16 @@ async function replace(ns, level, now, after) {
   return request('PUT', path, { body: { ...after, strict_version, auto_update } });
 }
 
+const levelNow = (ns, level) => request('GET', levelPath(ns, level)).catch((error) => {
+  if (error.status === 404) return null;
+  throw error;
+});
+const isLevel = (one, other) => sameLimits(one?.limits, other?.limits) && (one?.on_unavailable ?? null) === (other?.on_unavailable ?? null);
+
 const rowsOf = (now) => (now?.limits?.length ? now.limits.map((limit) => ({ name: limit.name, text: rate(limit) })) : [{ name: 'rpm', text: '' }]);
 
 /** The form for one level. It starts from what is set now, and from nothing when that is nothing. */
-function Form({ ns, level, levels, reload }) {
+function Form({ ns, level, levels }) {
   const own = levels.find((one) => one.level === level.level && one.resource === level.resource);
   const [rows, setRows] = useState(() => rowsOf(own.now));
   const [decision, setDecision] = useState(own.now?.on_unavailable ?? '');
@@ -82,6 +88,12 @@ function Form({ ns, level, levels, reload }) {
   const save = async () => {
     setState({ busy: true, error: null });
     try {
+      // Another person's change since the plan was made is not overwritten unseen.
+      if (!isLevel(await levelNow(ns, level), plan.change.before)) {
+        await show(plan.after);
+        setState({ busy: false, error: { message: 'Somebody else has changed these limits meanwhile. The plan above is new: look, and save again.' } });
+        return;
+      }
       if (plan.after) await replace(ns, level, own.now, plan.after);
       else await request('DELETE', levelPath(ns, level));
       toast(`${levelName(level)}: the limits are ${plan.after ? 'set' : 'removed'}`);
@@ -99,7 +111,7 @@ function Form({ ns, level, levels, reload }) {
       </form>
       ${plan && html`<${Plan} ns=${ns} level=${level} plan=${plan} busy=${state.busy} onSave=${save} onCancel=${() => setPlan(null)}>
         <${Commands} command=${commandOf(ns, level, plan.after)} request=${{ method: plan.after ? 'PUT' : 'DELETE', path: levelPath(ns, level), body: plan.after ?? undefined }} /><//>`}
-      ${state.error && html`<${ErrorBox} error=${state.error} retry=${reload} />`}
+      ${state.error && html`<${ErrorBox} error=${state.error} />`}
     <//>
     <${Card} title="What applies then" sub="The first level with limits applies as a whole"><${Ladder} ns=${ns} levels=${draft} edit=${false} /><//>
   </div>`;
@@ -112,7 +124,7 @@ const backTo = (ns, level) => {
 
 function Levels({ ns, level }) {
   const source = useLadder(ns, level.entity, level.resource ?? ALL);
-  return html`<${Loaded} source=${source}>${(levels) => html`<${Form} ns=${ns} level=${level} levels=${levels} reload=${source.reload} />`}<//>`;
+  return html`<${Loaded} source=${source}>${(levels) => html`<${Form} ns=${ns} level=${level} levels=${levels} />`}<//>`;
 }
 
 export function Editor({ ns }) {

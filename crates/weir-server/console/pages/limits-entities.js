@@ -12,7 +12,7 @@ import { api, entityHref, to, editHref, ALL } from './limits-data.js';
 import { Name, useSettled } from './shared.js';
 import { Buckets } from './limits-buckets.js';
 import { Usage } from './limits-usage.js';
-import { AuditTable } from './limits-audit.js';
+import { AuditTable } from './limits-lists.js';
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,255}$/;
 
@@ -34,7 +34,7 @@ export function Entities({ ns }) {
     if (event.key === 'Enter' && event.target.matches('[data-search]') && isId) navigate(entityHref(ns, list.items?.length === 1 ? list.items[0].id : prefix));
   };
   return html`<${Card}><div onKeyDown=${onKey}>
-    <${DataTable} id="entities" label="entities by the beginning of their id" columns=${columns} list=${list} serverSearch href=${(row) => entityHref(ns, row.id)}
+    <${DataTable} id="entities" label="entities" hint="Beginning of an id" columns=${columns} list=${list} serverSearch href=${(row) => entityHref(ns, row.id)}
       empty=${{ title: 'No entity yet', text: 'An entity is a user, a key or a project that is limited. It exists as soon as it acquires; create one to give it a name, a parent or limits of its own.', command: weir('limiter', 'entity', 'put', 'user-1', '--namespace', ns, '--name', 'Ann Lee') }} />
     ${q && list.items?.length === 0 && html`<p class="muted">No id begins with “${q}”. ${isId ? html`<${Link} href=${entityHref(ns, prefix)}>Open ${prefix} anyway<//>: an entity that only acquires has buckets but no record.` : 'An id has letters, digits and _ . : @ -'}</p>`}
   </div><//>`;
@@ -66,7 +66,7 @@ function ParentDialog({ ns, entity, onClose, onDone }) {
   const command = weir('limiter', 'entity', 'parent', entity.id, body.parent ?? '--none', '--namespace', ns);
   return html`<${Dialog} title=${`Parent of ${entity.id}`} onClose=${onClose}><form class="stack" onSubmit=${send}>
     <p>${entity.cascade ? 'Every acquire takes from the buckets of both, or of neither.' : 'Acquires take from the parent only once the entity cascades.'} A parent has no parent itself.</p>
-    <${Field} id="parent" label="Entity; empty for none"><input id="parent" value=${parent} autocomplete="off" spellcheck="false" onInput=${(event) => setParent(event.target.value)} /><//>
+    <${Field} id="parent" label="Entity; empty for none"><input id="parent" value=${parent} autocomplete="off" spellcheck=${false} onInput=${(event) => setParent(event.target.value)} /><//>
     <${Commands} command=${command} request=${{ method: 'PUT', path, body }} />
     ${state.error && html`<${ErrorBox} error=${state.error} />`}
     <footer class="dialog-foot"><button type="button" onClick=${onClose}>Cancel</button><button type="submit" class="primary" disabled=${state.busy || body.parent === (entity.parent ?? null)}>Save</button></footer>

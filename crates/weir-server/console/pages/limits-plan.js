@@ -20,9 +20,9 @@ function Row({ row, index, error, onChange, onRemove }) {
   const id = `limit-${index}`;
   const set = (name) => (event) => onChange({ ...row, [name]: event.target.value });
   return html`<fieldset class="limit-row"><legend class="visually-hidden">Limit ${index + 1}</legend>
-    <${Field} id=${`${id}-name`} label="Name"><input id=${`${id}-name`} value=${row.name} maxlength="64" autocomplete="off" spellcheck="false" placeholder="rpm" onInput=${set('name')} /><//>
+    <${Field} id=${`${id}-name`} label="Name"><input id=${`${id}-name`} value=${row.name} maxlength="64" autocomplete="off" spellcheck=${false} placeholder="rpm" onInput=${set('name')} /><//>
     <${Field} id=${`${id}-rate`} label="Rate" hint=${meaning(row.text)} error=${!isNew && error}>
-      <input id=${`${id}-rate`} value=${row.text} autocomplete="off" spellcheck="false" placeholder="100/min" aria-invalid=${String(Boolean(error) && !isNew)} aria-describedby=${`${id}-rate-hint`} onInput=${set('text')} /><//>
+      <input id=${`${id}-rate`} value=${row.text} autocomplete="off" spellcheck=${false} placeholder="100/min" aria-invalid=${String(Boolean(error) && !isNew)} aria-describedby=${`${id}-rate-hint`} onInput=${set('text')} /><//>
     <button type="button" aria-label=${`Remove the limit ${row.name}`} onClick=${onRemove}>Remove</button>
   </fieldset>`;
 }

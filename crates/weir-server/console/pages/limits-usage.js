@@ -4,7 +4,7 @@ import { get, withQuery } from '../app/api.js';
 import { useQuery } from '../app/router.js';
 import { useRange } from '../app/range.js';
 import { seriesToken } from '../app/series.js';
-import { number, compact, exactTime, dayName } from '../app/format.js';
+import { number, compact, clock, dayName } from '../app/format.js';
 import { Card, Segmented, ErrorBox } from '../app/ui.js';
 import { Chart } from '../app/chart.js';
 import { weir, Commands } from '../app/command.js';
@@ -69,13 +69,14 @@ export function toSeries(items, limit, window, from, to) {
 }
 
 const LABELS = {
-  hourly: (at) => `${exactTime(at * 1000, 'UTC').replace(':00 UTC', '')}, 1 hour from, UTC`,
+  hourly: (at) => `${dayName(at * 1000, 'UTC')}, ${clock(at * 1000, 'UTC')} to ${clock((at + 3600) * 1000, 'UTC')} UTC`,
   daily: (at) => `${dayName(at * 1000, 'UTC')}, UTC`,
   monthly: (at) => `${new Date(at * 1000).toISOString().slice(0, 7)}, UTC`,
 };
 
 export function Usage({ ns, entity }) {
-  const [window, setWindow] = useQuery('window', 'hourly');
+  const [asked, setWindow] = useQuery('window', 'hourly');
+  const window = Object.hasOwn(LEAST, asked) ? asked : 'hourly';
   const [chosen, setLimit] = useQuery('limit');
   const range = useRange('24h');
   const from = beginning(Math.min(range.fromSecs, range.toSecs - LEAST[window]), window);
@@ -86,7 +87,7 @@ export function Usage({ ns, entity }) {
   const tools = html`${names.length > 1 && html`<${Choice} label="Limit" value=${limit} onChange=${setLimit} options=${names.map((name) => [name, name])} />`}
     <${Segmented} label="Window" value=${window} options=${WINDOWS} onChange=${setWindow} />`;
   return html`<${Card} title="Usage" sub="Tokens that were taken, less those that were returned" actions=${tools}>
-    ${error ? html`<${ErrorBox} error=${error} />` : html`<${Chart} label=${`Usage of ${entity}, ${window}`} unit=${limit ? `${limit} used` : ''} x=${x} series=${series ?? []} format=${compact} zone="UTC"
+    ${error ? html`<${ErrorBox} error=${error} />` : html`<${Chart} label=${`Usage of ${entity}, ${window}`} unit=${limit ? `${limit} used` : ''} x=${x} series=${series ?? []} format=${compact} exact=${number} zone="UTC"
       xFormat=${LABELS[window]} onZoom=${window === 'hourly' ? range.zoom : undefined} empty="No usage in this range" />`}
     ${data?.isCut && html`<p class="muted">The range has more than ${number(data.items.length)} windows; the first ones are shown. Select a shorter range.</p>`}
     <${Commands} command=${weir('limiter', 'usage', '--namespace', ns, '--entity', entity, '--window', window)} request=${{ path: withQuery(api`${ns}/usage`, { entity, window }) }} />

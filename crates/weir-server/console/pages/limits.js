@@ -2,15 +2,13 @@
 import { html } from '../app/view.js';
 import { useRoute, segments } from '../app/router.js';
 import { useApi } from '../app/data.js';
-import { PageHead, Tabs, ErrorBox } from '../app/ui.js';
+import { NoPage, PageHead, Tabs } from '../app/ui.js';
 import { useNamespace, to } from './limits-data.js';
 import { Choice } from './shared.js';
-import { Resources } from './limits-resources.js';
-import { Resource } from './limits-resource.js';
+import { Resources, Resource } from './limits-resources.js';
 import { Entities, Entity } from './limits-entities.js';
 import { Editor } from './limits-editor.js';
-import { Audit } from './limits-audit.js';
-import { Namespaces } from './limits-namespaces.js';
+import { Audit, Namespaces } from './limits-lists.js';
 
 function NamespaceChoice() {
   const [ns, setNs] = useNamespace();
@@ -38,6 +36,6 @@ export default function LimitsPage() {
   if (view === 'edit') return html`<${Editor} ns=${ns} />`;
   if (view === 'entities' && name) return html`<${Entity} key=${`${ns}/${name}`} ns=${ns} id=${name} />`;
   if (view === 'resources' && name) return html`<${Resource} key=${`${ns}/${name}`} ns=${ns} name=${name} />`;
-  if (!(view in VIEWS)) return html`<${ErrorBox} error=${{ message: `There is no page ${path}.` }} />`;
+  if (!Object.hasOwn(VIEWS, view)) return html`<${NoPage} path=${path} home=${['Limits', to(ns)]} />`;
   return html`<${Index} view=${view} />`;
 }

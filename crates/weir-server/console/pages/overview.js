@@ -5,10 +5,8 @@ import { useApi } from '../app/data.js';
 import { useLive } from '../app/live.js';
 import { DataTable } from '../app/table.js';
 import { Bar, Card, Empty, ErrorBox, Money, Num, PageHead, Skeleton, Stat, Stats, Status, Time } from '../app/ui.js';
-import { bytes, compact, duration, exactMoney, money, number, percent, share, today, weekday } from '../app/format.js';
-import { Attention } from './overview-attention.js';
-import { LiveTraffic, rate } from './overview-live.js';
-import { SpendByOrg } from './overview-spend.js';
+import { bytes, compact, count, duration, exactMoney, money, number, percent, plain, share, today, weekday } from '../app/format.js';
+import { Attention, LiveTraffic, rate, SpendByOrg } from './overview-cards.js';
 import { resourceHref } from './limits-data.js';
 import { Model, ModelBar, budgetStatus } from './budgets-shared.js';
 
@@ -59,7 +57,7 @@ function Figures({ data, isLoading }) {
 }
 
 const COLUMNS = [
-  { key: 'org', label: 'Org', render: (row) => html`<span class="clip" title=${row.org_name}>${row.org_name}</span>` },
+  { key: 'org', label: 'Org', render: (row) => html`<span class="clip" title=${plain(row.org_name)}>${plain(row.org_name)}</span>` },
   { key: 'bar', label: 'Spend by model', render: (row) => html`<${ModelBar} org=${row} />` },
   { key: 'spent', label: 'Spent', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.spent_usd_micros} />` },
   { key: 'quota', label: 'Quota', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.quota_usd_micros} />` },
@@ -67,7 +65,7 @@ const COLUMNS = [
 ];
 const Budgets = ({ orgs, total }) => html`<${DataTable} id="top" label="budgets" search=${false} foot=${false} columns=${COLUMNS} items=${orgs}
   skeletonRows=${8} rowKey=${(row) => row.org_id} href=${(row) => path`/budgets/${row.org_id}`}
-  empty=${total ? { title: 'No spend today yet', text: `${number(total)} budgets are untouched.` } : { title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
+  empty=${total ? { title: 'No spend today yet', text: `${count(total, 'budgets')} without a request.` } : { title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
 
 function Models({ models }) {
   if (!models) return html`<${Skeleton} width="80%" />`;
@@ -95,5 +93,5 @@ function Resources({ limiter }) {
   return html`<${Card} title="Busiest resources" sub=${html`Counted since <${Time} at=${limiter.since} />`} actions=${html`<${Link} href="/limits">All limits<//>`}>
     <${DataTable} id="resources" label="resources" search=${false} foot=${false} columns=${RESOURCES} items=${rows}
       rowKey=${(row) => `${row.namespace}/${row.resource}`} href=${(row) => resourceHref(row.namespace, row.resource)}
-      empty=${{ title: 'No requests yet', command: 'weir limiter acquire user-1 gpt-4 rpm=1' }} /><//>`;
+      empty=${{ title: 'No requests yet', text: 'A program takes tokens before it calls a resource.', command: 'weir limiter acquire user-1 gpt-4 --take rpm=1' }} /><//>`;
 }

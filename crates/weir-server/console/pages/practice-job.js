@@ -1,6 +1,7 @@
 // One job: what it is about, and its steps as they come.
 import { useState, useEffect, html } from '../app/view.js';
 import { useApi } from '../app/data.js';
+import { ended } from '../app/api.js';
 import { Card, PageHead, Facts, Time, Status, Empty, ErrorBox } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { number } from '../app/format.js';
@@ -18,7 +19,7 @@ export function useProgress(path, onEnd) {
     const set = (change) => setState((old) => ({ ...old, ...change }));
     const close = () => { clearTimeout(again); source?.close(); source = null; };
     const open = () => {
-      if (source || document.hidden || hasEnded) return;
+      if (source || document.hidden || hasEnded || ended.get()) return;
       source = new EventSource(path);
       source.addEventListener('open', () => set({ status: 'live' }));
       source.addEventListener('progress', (event) => {
@@ -33,9 +34,11 @@ export function useProgress(path, onEnd) {
     };
     const onVisible = () => (document.hidden ? close() : open());
     document.addEventListener('visibilitychange', onVisible);
+    // A session that ended is not asked with; the stream goes on when the person has signed in again.
+    const unsubscribe = ended.subscribe((isOver) => (isOver ? close() : open()));
     setState({ steps: new Map(), status: 'connecting' });
     open();
-    return () => { document.removeEventListener('visibilitychange', onVisible); close(); };
+    return () => { document.removeEventListener('visibilitychange', onVisible); unsubscribe(); close(); };
   }, [path]);
   return { status: state.status, steps: [...state.steps.values()] };
 }

@@ -26,7 +26,7 @@ const columnsOf = (then) => [
   { key: 'title', label: 'Job', sort: titleOf, render: (row) => html`<${Name} text=${titleOf(row)} max=${70} />` },
   { key: 'problem', label: 'Problem', sort: (row) => row.problem_id, render: (row) => (row.platform ? html`<bdi>${row.platform}/${row.problem_id}</bdi>` : html`<span class="muted">–</span>`) },
   { key: 'status', label: 'State', sort: (row) => row.status, render: (row) => html`<${JobStatus} status=${row.status} />` },
-  { key: 'step', label: 'Last step', render: (row) => html`<${LastStep} job=${row} />` },
+  { key: 'step', label: 'Last step', render: (row) => html`<span class="step-cell"><${LastStep} job=${row} /></span>` },
   { key: 'worker', label: 'Worker', sort: (row) => row.lease?.worker_id, render: (row) => (row.lease ? html`<bdi>${row.lease.worker_id}</bdi>${new Date(row.lease.expires_at) < Date.now() && row.status === 'PROCESSING' ? html` <${Status} kind="warn" title="Its lease has ended; another worker will claim the job">gone<//>` : ''}` : html`<span class="muted">–</span>`) },
   { key: 'attempts', label: 'Attempts', align: 'right', sort: (row) => row.attempts, render: (row) => html`<span class="num">${number(row.attempts)}</span>` },
   { key: 'updated', label: 'Changed', align: 'right', sort: (row) => row.updated_at, render: (row) => html`<${Time} at=${row.updated_at} />` },
@@ -54,7 +54,7 @@ export function Jobs() {
   const columns = useMemo(() => columnsOf(async (asked) => { if (await asked !== undefined) list.reload(); }), [type, state]);
   const filters = html`<${Segmented} label="Type" value=${type} options=${TYPES} onChange=${setType} /><${Choice} label="State" value=${state} options=${STATES} onChange=${setState} />`;
   const submit = type === 'script-generation' ? weir('practice', 'jobs', 'submit', type, '--platform', 'baekjoon', '--problem', '1000', '--title', 'A+B') : weir('practice', 'jobs', 'submit', type, '--url', 'https://www.acmicpc.net/problem/1001');
-  return html`<${Card}><${DataTable} id="jobs" label="loaded jobs" columns=${columns} list=${list} filters=${filters} href=${jobHref}
+  return html`<${Card}><${DataTable} id="jobs" label="jobs" columns=${columns} list=${list} filters=${filters} href=${jobHref}
       empty=${{ title: state ? 'No job is in this state' : 'No job yet', text: state ? undefined : 'A job waits for a worker, which claims it and reports progress.', command: state ? undefined : submit }} />
     <${Commands} command=${weir('practice', 'jobs', 'list', type)} request=${{ path: `/v1/practice/jobs/${type}` }} /><//>`;
 }

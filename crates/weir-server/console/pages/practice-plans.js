@@ -1,7 +1,7 @@
 // Plans: how often a user may do what on a day.
 import { html, useMemo, useState } from '../app/view.js';
 import { useList, useApi } from '../app/data.js';
-import { request } from '../app/api.js';
+import { request, mustBeAsLoaded } from '../app/api.js';
 import { act, Dialog } from '../app/dialog.js';
 import { toast } from '../app/toast.js';
 import { Card, Status, Field, ErrorBox } from '../app/ui.js';
@@ -34,7 +34,9 @@ export function limitOf(text) {
 
 function commandOf(plan, body) {
   const limit = (value) => (value < 0 ? 'unlimited' : value);
-  const words = ['--hints', limit(body.max_hints_per_day), '--executions', limit(body.max_executions_per_day)];
+  const words = ['--hints', limit(body.max_hints_per_day), '--executions', limit(body.max_executions_per_day), '--max-problems', limit(body.max_problems),
+    ...(body.description ? ['--description', body.description] : []), ...(body.can_register_problems ? ['--register-problems'] : []),
+    ...(body.can_view_all_problems ? [] : ['--own-problems-only']), ...(body.is_active ? [] : ['--inactive'])];
   return plan.id ? weir('practice', 'plans', 'put', plan.id, body.name, ...words) : weir('practice', 'plans', 'create', body.name, ...words);
 }
 
@@ -52,11 +54,15 @@ function PlanDialog({ plan, onClose, onDone }) {
     event.preventDefault();
     setState({ busy: true, error: null });
     try {
+      if (plan.id) await mustBeAsLoaded(call.path, plan, Object.keys(NEW));
       await request(call.method, call.path, { body });
       toast(`The plan ${body.name} is saved`);
       onDone();
       onClose();
-    } catch (error) { setState({ busy: false, error }); }
+    } catch (error) {
+      setState({ busy: false, error });
+      if (error.status === 409) onDone();
+    }
   };
   const set = (key) => (event) => setForm({ ...form, [key]: event.target.type === 'checkbox' ? event.target.checked : event.target.value });
   return html`<${Dialog} title=${plan.id ? `Plan ${plan.name}` : 'New plan'} onClose=${onClose}><form class="stack" onSubmit=${send}>

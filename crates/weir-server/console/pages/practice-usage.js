@@ -1,7 +1,7 @@
 // Usage of the service by day, active users, and who uses most today, against their plans.
-import { html, useMemo } from '../app/view.js';
+import { html, useEffect, useMemo, useState } from '../app/view.js';
 import { useApi } from '../app/data.js';
-import { withQuery } from '../app/api.js';
+import { get, withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
 import { addDays, number, percent, dayName } from '../app/format.js';
 import { Card, Stats, Stat, Num, Empty } from '../app/ui.js';
@@ -53,17 +53,30 @@ function UserName({ id }) {
   const { data, error } = useApi(`/v1/practice/users/${encodeURIComponent(id)}`);
   return data ? html`<${Name} text=${data.name} max=${60} />` : html`<code>${error ? id : '…'}</code>`;
 }
-function UserUsage({ id, action, date }) {
-  const { data } = useApi(withQuery(`/v1/practice/users/${encodeURIComponent(id)}/usage`, { date }));
-  const usage = data?.actions.find((one) => one.action === action);
-  return usage ? html`<${Against} usage=${usage} />` : html`<span class="muted">…</span>`;
+const pending = new Map();
+/** One request for the cells of a row that need the same. */
+function once(path) {
+  if (!pending.has(path)) pending.set(path, get(path).finally(() => pending.delete(path)));
+  return pending.get(path);
+}
+function UserUsage({ row, action, date }) {
+  const path = withQuery(`/v1/practice/users/${encodeURIComponent(row.user_id)}/usage`, { date });
+  const [actions, setActions] = useState(null);
+  useEffect(() => {
+    let isGone = false;
+    const show = (found) => { if (!isGone) setActions(found); };
+    once(path).then((data) => show(data.actions), () => show([]));
+    return () => { isGone = true; };
+  }, [path, row.total]);
+  const usage = actions?.find((one) => one.action === action);
+  return usage ? html`<${Against} usage=${usage} />` : html`<span class="muted">${actions ? '–' : '…'}</span>`;
 }
 
 const topColumns = (date) => [
   { key: 'user', label: 'User', render: (row) => html`<${UserName} id=${row.user_id} />` },
   { key: 'total', label: 'Actions', align: 'right', sort: (row) => row.total, render: (row) => html`<span class="num">${number(row.total)}</span>` },
-  { key: 'hints', label: 'Hints against the plan', align: 'right', render: (row) => html`<${UserUsage} id=${row.user_id} action="hint" date=${date} />` },
-  { key: 'executions', label: 'Executions against the plan', align: 'right', render: (row) => html`<${UserUsage} id=${row.user_id} action="execution" date=${date} />` },
+  { key: 'hints', label: 'Hints against the plan', align: 'right', render: (row) => html`<${UserUsage} row=${row} action="hint" date=${date} />` },
+  { key: 'executions', label: 'Executions against the plan', align: 'right', render: (row) => html`<${UserUsage} row=${row} action="execution" date=${date} />` },
 ];
 
 function TopUsers({ date }) {
@@ -82,7 +95,7 @@ export function Usage() {
   return html`<${Loaded} source=${source} lines=${4}>${(data) => html`
     <${Today} days=${data.days} />
     ${data.hints + data.executions === 0 && html`<${Card}><${Empty} title="No usage in this time" text="A user takes an action, and the plan decides." command=${weir('practice', 'usage', 'take', 'USER', 'hint')} /><//>`}
-    <${Charts} days=${data.days} zoom=${range.zoom} />
+    ${data.hints + data.executions > 0 && html`<${Charts} days=${data.days} zoom=${range.zoom} />`}
     <${TopUsers} date=${data.to} />`}<//>
     <${Commands} command=${weir('practice', 'stats', '--from', from, ...(query.to ? ['--to', query.to] : []))} request=${{ path: withQuery('/v1/practice/stats', query) }} />`;
 }

@@ -6,14 +6,15 @@ import { Card, Status, Time, PageHead, Facts } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { withQuery } from '../app/api.js';
+import { isDay } from '../app/format.js';
 import { act } from '../app/dialog.js';
 import { userHref, Against } from './practice-data.js';
 import { Choice, Name, useSettled, Loaded, LongText } from './shared.js';
-import { UserRuns } from './practice-runs.js';
+import { UserRuns } from './practice-lists.js';
 
 const columnsOf = (plans) => [
   { key: 'name', label: 'User', sort: (row) => row.name, render: (row) => html`<${Name} text=${row.name} max=${80} />` },
-  { key: 'email', label: 'Email address', sort: (row) => row.email, render: (row) => html`<bdi>${row.email}</bdi>` },
+  { key: 'email', label: 'Email', sort: (row) => row.email, render: (row) => html`<bdi>${row.email}</bdi>` },
   { key: 'plan', label: 'Plan', sort: (row) => row.plan_id, render: (row) => html`<bdi>${plans.get(row.plan_id) ?? row.plan_id}</bdi>` },
   { key: 'state', label: 'State', sort: (row) => Number(row.is_active), render: (row) => html`<${Status} kind=${row.is_active ? 'good' : 'idle'}>${row.is_active ? 'active' : 'inactive'}<//>${row.is_staff && html` <span class="tag">staff</span>`}` },
   { key: 'created', label: 'Created', align: 'right', sort: (row) => row.created_at, render: (row) => html`<${Time} at=${row.created_at} />` },
@@ -34,7 +35,7 @@ export function Users() {
   const list = useList('/v1/practice/users', email ? { email } : { plan }, { size: 25 });
   const columns = useMemo(() => columnsOf(plans), [plans]);
   const filters = html`<${Choice} label="Plan" value=${plan} onChange=${setPlan} options=${[['', 'any'], ...[...plans].map(([id, name]) => [String(id), name])]} />`;
-  return html`<${Card}><${DataTable} id="users" label="users: a whole email address, or what is loaded" columns=${columns} list=${list} filters=${filters} href=${(row) => userHref(row.id)}
+  return html`<${Card}><${DataTable} id="users" label="users" hint="Whole email, or what is loaded" columns=${columns} list=${list} filters=${filters} href=${(row) => userHref(row.id)}
       empty=${plan ? { title: 'No user is on this plan' } : { title: 'No user yet', command: weir('practice', 'users', 'create', 'ann@example.com', '--name', 'Ann Lee') }} />
     <${Commands} command=${weir('practice', 'users', 'list', ...(plan ? ['--plan', plan] : []))} request=${{ path: '/v1/practice/users' }} /><//>`;
 }
@@ -67,7 +68,8 @@ function PlanForm({ user, plans, onDone }) {
 }
 
 function Used({ id }) {
-  const [date, setDate] = useQuery('date');
+  const [asked, setDate] = useQuery('date');
+  const date = isDay(asked) ? asked : '';
   const source = useApi(withQuery(pathOf(id, '/usage'), { date }), { every: 10 });
   const log = useList(pathOf(id, '/usage/log'), { date }, { size: 25 });
   const columns = useMemo(() => [

@@ -1,15 +1,13 @@
 // Practice: usage against plans, jobs, problems, runs, users. The address selects the view.
 import { html } from '../app/view.js';
 import { useRoute } from '../app/router.js';
-import { PageHead, Tabs, ErrorBox } from '../app/ui.js';
+import { NoPage, PageHead, Tabs } from '../app/ui.js';
 import { Usage } from './practice-usage.js';
 import { Jobs } from './practice-jobs.js';
 import { Job } from './practice-job.js';
-import { Problems } from './practice-problems.js';
-import { Feed } from './practice-runs.js';
+import { Problems, Feed, Changes } from './practice-lists.js';
 import { Users, User } from './practice-users.js';
 import { Plans } from './practice-plans.js';
-import { Changes } from './practice-changes.js';
 
 const VIEWS = { '': Usage, jobs: Jobs, problems: Problems, feed: Feed, users: Users, plans: Plans, changes: Changes };
 const TABS = [['/practice', 'Usage'], ['/practice/jobs', 'Jobs'], ['/practice/problems', 'Problems'], ['/practice/feed', 'Feed'],
@@ -19,8 +17,8 @@ export default function PracticePage({ segments: [view = '', first, second] }) {
   const { path } = useRoute();
   if (view === 'users' && first) return html`<${User} key=${first} id=${first} />`;
   if (view === 'jobs' && first && second) return html`<${Job} key=${second} type=${first} id=${second} />`;
+  if (!Object.hasOwn(VIEWS, view)) return html`<${NoPage} path=${path} home=${['Practice', '/practice']} />`;
   const View = VIEWS[view];
-  if (!View) return html`<${ErrorBox} error=${{ message: `There is no page ${path}.` }} />`;
   return html`<${PageHead} title="Practice" sub="Who does what, what plans allow, and what waits for a worker or a person" />
     <${Tabs} label="Views of practice" current=${view ? `/practice/${view}` : '/practice'} items=${TABS} />
     <${View} />`;

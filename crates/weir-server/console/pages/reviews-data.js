@@ -1,6 +1,6 @@
 // What the pages of reviews ask the API, how their addresses are built, and how figures of models are worded.
 import { withQuery } from '../app/api.js';
-import { addDays, number, percent, duration } from '../app/format.js';
+import { addDays, number, percent, duration, smallMoney as microMoney } from '../app/format.js';
 import { useRange } from '../app/range.js';
 import { useQuery } from '../app/router.js';
 
@@ -29,11 +29,7 @@ export const RECORD = 'weir reviews record review.json';
 export const shareText = (value) => percent(value === null || value === undefined ? null : value * 100);
 
 /** `$0.0287`: prices of single findings need more than cents. */
-export function smallMoney(usd) {
-  if (usd === null || usd === undefined) return '–';
-  const value = Number(usd);
-  return `$${value.toFixed(value !== 0 && Math.abs(value) < 1 ? 4 : 2)}`;
-}
+export const smallMoney = (usd) => microMoney(usd === null || usd === undefined ? null : Number(usd) * 1e6);
 
 /** What the 95 % interval of an estimate says, for a title. */
 export function intervalText(estimate, text) {

@@ -6,18 +6,22 @@ import { useRange } from '../app/range.js';
 import { Card, Status, Time } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
-import { number } from '../app/format.js';
+import { count, number } from '../app/format.js';
+import { seriesOf } from '../app/series.js';
 import { smallMoney, reviewHref, RECORD } from './reviews-data.js';
-import { ModelName } from './reviews-finding.js';
 import { Choice, Name, useSettled } from './shared.js';
 
 const KINDS = { completed: 'good', in_progress: 'info', failed: 'bad' };
 export const ReviewStatus = ({ status }) => html`<${Status} kind=${KINDS[status]}>${status.replace('_', ' ')}<//>`;
 
+/** The models of a review in one line: a dot for each, their names on hover and for readers of screens. */
+const Models = ({ ids }) => html`<span class="dots" title=${ids.join('\n')}>${ids.map((id) => html`<span key=${id} class=${`dot series-${seriesOf(id)}`} aria-hidden="true"></span>`)}
+  <span class="words">${count(ids.length, 'models')}</span><span class="visually-hidden">: ${ids.join(', ')}</span></span>`;
+
 const columns = [
   { key: 'title', label: 'Pull request', sort: (row) => row.pr_title, render: (row) => html`<${Name} text=${row.pr_title || 'Untitled'} max=${80} />` },
   { key: 'repo', label: 'Repository', sort: (row) => `${row.owner}/${row.repo}#${row.pr_number}`, render: (row) => html`<bdi>${row.owner}/${row.repo}</bdi> <span class="muted num">#${row.pr_number}</span>` },
-  { key: 'models', label: 'Models', sort: (row) => row.models_used.length, render: (row) => html`<span class="chips">${row.models_used.map((id) => html`<${ModelName} key=${id} id=${id} />`)}</span>` },
+  { key: 'models', label: 'Models', sort: (row) => row.models_used.length, render: (row) => html`<${Models} ids=${row.models_used} />` },
   { key: 'consensus', label: 'Agreed', align: 'right', sort: (row) => row.consensus_findings, render: (row) => html`<span class=${`num ${row.consensus_findings ? 'strong' : 'muted'}`}>${number(row.consensus_findings)}</span>` },
   { key: 'findings', label: 'Findings', align: 'right', sort: (row) => row.total_findings, render: (row) => html`<span class="num">${number(row.total_findings)}</span>` },
   { key: 'cost', label: 'Cost', align: 'right', sort: (row) => Number(row.total_cost_usd), render: (row) => html`<span class="num">${smallMoney(row.total_cost_usd)}</span>` },
@@ -40,20 +44,21 @@ const FLAGS = { repo: '--repo', user: '--user', date: '--date' };
 function Filters({ by, value }) {
   return html`<${Choice} label="Of" value=${by} onChange=${(next) => setQuery({ by: next, value: null })}
       options=${[['', 'all repositories'], ['repo', 'a repository'], ['user', 'a user'], ['date', 'a day']]} />
-    ${by && html`<label class="choice"><span class="visually-hidden">${by}</span><input value=${value} type=${by === 'date' ? 'date' : 'text'} placeholder=${HINTS[by]} autocomplete="off" spellcheck="false"
+    ${by && html`<label class="choice"><span class="visually-hidden">${by}</span><input value=${value} type=${by === 'date' ? 'date' : 'text'} placeholder=${HINTS[by]} autocomplete="off" spellcheck=${false}
       onInput=${(event) => setQuery({ value: event.target.value.trim() })} /></label>`}`;
 }
 
 export function ReviewList() {
   const { query } = useRoute();
-  const [by, value] = [query.get('by') ?? '', query.get('value') ?? ''];
+  const by = Object.hasOwn(FLAGS, query.get('by')) ? query.get('by') : '';
+  const value = query.get('value') ?? '';
   const settled = useSettled(value);
   const range = useRange('30d');
   const path = pathOf(by, settled);
   const list = useList(path, by === 'date' ? {} : { from: range.from, to: range.to }, { size: 25 });
   const source = path ? list : { ...list, items: [], loading: false };
   return html`<${Card}>
-    <${DataTable} id="reviews" label="loaded reviews" columns=${columns} list=${source} rowKey=${(row) => row.review_id} href=${(row) => reviewHref(row.review_id)} filters=${html`<${Filters} by=${by} value=${value} />`}
+    <${DataTable} id="reviews" label="reviews" columns=${columns} list=${source} rowKey=${(row) => row.review_id} href=${(row) => reviewHref(row.review_id)} filters=${html`<${Filters} by=${by} value=${value} />`}
       empty=${path ? { title: 'No reviews in this time', text: 'Record one, or select a longer time.', command: RECORD } : { title: `Name ${by === 'repo' ? 'a repository, as owner/repo' : `a ${by}`}` }} />
     <${Commands} command=${weir('reviews', 'list', ...(by && value ? [FLAGS[by], value] : []))} request=${{ path: path ?? '/v1/reviews' }} /><//>`;
 }

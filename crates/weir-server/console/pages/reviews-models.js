@@ -45,7 +45,7 @@ export function ModelDetail({ models }) {
 export function RepoField({ id = 'repo' }) {
   const [repo, setRepo, valid] = useRepo();
   return html`<label class="choice" for=${id}><span>Repository</span>
-    <input id=${id} value=${repo} placeholder="all, or owner/repo" autocomplete="off" spellcheck="false" aria-invalid=${String(Boolean(repo) && !valid)} onChange=${(event) => setRepo(event.target.value.trim())} /></label>`;
+    <input id=${id} value=${repo} placeholder="all, or owner/repo" autocomplete="off" spellcheck=${false} aria-invalid=${String(Boolean(repo) && !valid)} onChange=${(event) => setRepo(event.target.value.trim())} /></label>`;
 }
 
 /** A figure of a model; the best one of a column is marked by weight and a sign. */

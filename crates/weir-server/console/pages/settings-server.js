@@ -22,7 +22,7 @@ export function ServerTab() {
     <${SigningKeys} />
     <${Card} title="From a terminal" sub="What a page does not do"><${Facts} items=${[
       ['Check everything', html`<code>weir doctor</code>`], ['Copy the store while it is in use', html`<code>weir backup FOLDER</code>`],
-      ['Verify every byte of a store', html`<code>weir verify FOLDER</code>`], ['Metrics for Prometheus', html`<code>GET /metrics</code>`]]} /><//>`;
+      ['Verify every byte of a store', html`<code>weir verify --data FOLDER</code>`], ['Metrics for Prometheus', html`<code>GET /metrics</code>`]]} /><//>`;
 }
 
 function SigningKeys() {

@@ -30,7 +30,7 @@ export function TokensTab() {
   ], []);
   const shown = useMemo(() => ({ ...list, items: show ? list.items : list.items?.filter((row) => !isOver(row)) }), [list.items, list.loading, list.error, show]);
   return html`<${Card} title="Tokens" sub="For programs and people; a token is shown once, when it is issued" actions=${html`<button type="button" class="primary" onClick=${() => setIssuing(true)}>Issue a token…</button>`}>
-    <${DataTable} id="tokens" label="tokens" columns=${columns} list=${shown} sort="-created" filters=${html`<${Segmented} label="Which tokens" value=${show} options=${SHOW} onChange=${setShow} />`}
+    <${DataTable} id="tokens" label="tokens" of=${list.items?.length} columns=${columns} list=${shown} sort="-created" filters=${html`<${Segmented} label="Which tokens" value=${show} options=${SHOW} onChange=${setShow} />`}
       empty=${{ title: 'No tokens in force', text: 'Issue one for each program, with the narrowest scope that serves it.', command: 'weir token issue nightly-report --scope ns:default:read' }} /><//>
   ${isIssuing && html`<${Issue} onClose=${() => setIssuing(false)} onDone=${list.reload} />`}`;
 }
@@ -41,11 +41,13 @@ const EXAMPLES = [['ns:default', 'rate limits of a namespace'], ['org:ID', 'a bu
 function Issue({ onClose, onDone }) {
   const [name, setName] = useState('');
   const [scope, setScope] = useState('ns:default:read');
-  const [days, setDays] = useState(90);
+  const [typed, setDays] = useState('90');
+  const days = /^\d{1,3}$/.test(typed.trim()) && Number(typed) >= 1 && Number(typed) <= 366 ? Number(typed) : null;
   const [state, setState] = useState({});
   const body = { name, scope: scope.trim(), expires_in: days * 86400 };
   const issue = async (event) => {
     event.preventDefault();
+    if (state.busy || days === null) return;
     setState({ busy: true });
     try { setState({ made: await post('/v1/tokens', body) }); onDone(); } catch (error) { setState({ error }); }
   };
@@ -56,11 +58,11 @@ function Issue({ onClose, onDone }) {
   }
   return html`<${Dialog} title="Issue a token" onClose=${onClose}><form class="stack" onSubmit=${issue}>
     <${Field} id="token-name" label="Name" hint="Of the program that uses it"><input id="token-name" required maxlength="100" value=${name} onInput=${(event) => setName(event.target.value)} /><//>
-    <${Field} id="token-scope" label="Scopes, separated by spaces"><input id="token-scope" required spellcheck="false" value=${scope} onInput=${(event) => setScope(event.target.value)} /><//>
+    <${Field} id="token-scope" label="Scopes, separated by spaces"><input id="token-scope" required spellcheck=${false} value=${scope} onInput=${(event) => setScope(event.target.value)} /><//>
     <div class="tags">${EXAMPLES.map(([value, title]) => html`<button type="button" class="small" title=${title} onClick=${() => setScope(value)}>${value}</button>`)}</div>
-    <${Field} id="token-days" label="Valid for (days)"><input id="token-days" type="number" min="1" max="366" required value=${days} onInput=${(event) => setDays(Number(event.target.value))} /><//>
-    <${Commands} command=${weir('token', 'issue', name || 'NAME', '--scope', scope, '--days', days)} request=${{ method: 'POST', path: '/v1/tokens', body }} />
+    <${Field} id="token-days" label="Valid for (days)" error=${days === null && 'whole days from 1 to 366'}><input id="token-days" inputmode="numeric" required value=${typed} aria-invalid=${String(days === null)} onInput=${(event) => setDays(event.target.value)} /><//>
+    ${days !== null && html`<${Commands} command=${weir('token', 'issue', name || 'NAME', '--scope', scope, '--days', days)} request=${{ method: 'POST', path: '/v1/tokens', body }} />`}
     ${state.error && html`<${ErrorBox} error=${state.error} />`}
-    <footer class="dialog-foot"><button type="button" onClick=${onClose}>Cancel</button><button class="primary" disabled=${state.busy || !name.trim()}>Issue</button></footer>
+    <footer class="dialog-foot"><button type="button" onClick=${onClose}>Cancel</button><button class="primary" disabled=${state.busy || !name.trim() || !scope.trim() || days === null}>Issue</button></footer>
   </form><//>`;
 }

@@ -2,12 +2,10 @@
 import { html } from '../app/view.js';
 import { useStore } from '../app/store.js';
 import { session } from '../app/session.js';
-import { Card, Empty, PageHead, Tabs } from '../app/ui.js';
+import { Card, Empty, NoPage, PageHead, Tabs } from '../app/ui.js';
 import { ServerTab } from './settings-server.js';
 import { TokensTab } from './settings-tokens.js';
-import { JobsTab } from './settings-jobs.js';
-import { ConfigurationTab } from './settings-configuration.js';
-import { SecurityTab } from './settings-security.js';
+import { JobsTab, ConfigurationTab, SecurityTab } from './settings-lists.js';
 
 const TABS = [
   ['', 'Server', ServerTab], ['tokens', 'Tokens', TokensTab], ['jobs', 'Background jobs', JobsTab],
@@ -16,8 +14,9 @@ const TABS = [
 
 export default function Settings({ segments: [tab = ''] }) {
   const user = useStore(session);
-  const Tab = TABS.find(([key]) => key === tab)?.[2] ?? ServerTab;
+  const Tab = TABS.find(([key]) => key === tab)?.[2];
   const address = (key) => (key ? `/settings/${key}` : '/settings');
+  if (!Tab) return html`<${NoPage} path=${address(tab)} home=${['Settings', '/settings']} />`;
   return html`<${PageHead} title="Settings" sub="Of this server; only an administrator sees and changes them" />
     <${Tabs} label="Settings" items=${TABS.map(([key, label]) => [address(key), label])} current=${address(tab)} />
     ${user.admin ? html`<${Tab} />` : html`<${Card}><${Empty} title="Only for administrators"

@@ -1,6 +1,6 @@
 // What the pages of limits, reviews and practice share.
 import { html, useState, useEffect } from '../app/view.js';
-import { number } from '../app/format.js';
+import { number, plain } from '../app/format.js';
 import { ErrorBox, Skeleton } from '../app/ui.js';
 
 /** Shows what `source` (from useApi) loaded: a quiet placeholder before, the error when it failed. */
@@ -22,9 +22,7 @@ export function useSettled(value, ms = 200) {
 
 const SHOWN = 800;
 
-const REORDERING = /[\u202A-\u202E\u2066-\u2069]/g;
-/** Text whose marks that reorder what follows are written out: they can make code and names look like others. */
-export const plain = (text) => String(text ?? '').replace(REORDERING, (mark) => `[U+${mark.codePointAt(0).toString(16).toUpperCase()}]`);
+export { plain };
 
 /** Text of others: as text, in full only when asked for, and isolated from the direction of what follows. */
 export function LongText({ text: raw, shown = SHOWN }) {

@@ -116,7 +116,7 @@ test('a webhook is added, changed and removed by typing its name', async () => {
   await page.getByRole('button', { name: 'Change…' }).click();
   await page.getByLabel('50 %').uncheck();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('80 %, 95 %, 100 %').waitFor();
+  await page.getByText('80 %, 95 %, 100 %', { exact: true }).waitFor();
   assert.deepEqual((await api('GET', `/api/v1/orgs/${ORG}/webhooks/ops`)).thresholds_pct, [80, 95, 100]);
   await page.getByRole('button', { name: 'Remove…' }).click();
   const remove = page.getByRole('dialog').getByRole('button', { name: 'Remove' });

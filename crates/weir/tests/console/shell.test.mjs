@@ -116,6 +116,7 @@ test('a token sees what its scopes reach, and script in a name is shown, not run
   await visit(page, '/budgets');
   await page.getByText(hostile).first().waitFor();
   assert.equal(await page.getByText('Not for this token').count(), 0);
+  assert.deepEqual(await page.getByRole('navigation', { name: 'Sections' }).getByRole('link').allTextContents(), ['Overview', 'Budgets'], 'what its scopes reach');
   await visit(page, '/budgets/shell-mine');
   await page.getByRole('heading', { name: hostile }).waitFor();
   await visit(page, '/settings/tokens');
