@@ -7,7 +7,9 @@ use weir_api::limiter::NamespaceResponse;
 
 use super::convert::namespace_response;
 use super::path::{NamespaceNamePath, limiter};
+use crate::allowance;
 use crate::limiter::error::{LimiterError, Reply};
+use weir_framework::ApiError;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::Query;
@@ -55,7 +57,7 @@ pub(crate) async fn list(
 /// Deletes a namespace
 ///
 /// The namespace is out of use at once. Its data remains until it is purged; until then it can be recovered. The
-/// namespace `default` cannot be deleted.
+/// namespaces `default`, and `weir-api` with the API's own limits, cannot be deleted.
 #[utoipa::path(delete, path = "/v1/namespaces/{ns}", tag = "namespaces",
     params(NamespaceNamePath), responses((status = 200, body = NamespaceResponse)))]
 pub(crate) async fn remove(
@@ -63,6 +65,10 @@ pub(crate) async fn remove(
     NamespaceNamePath(name): NamespaceNamePath,
     actor: Actor,
 ) -> Reply<NamespaceResponse> {
+    if name.as_str() == allowance::NAMESPACE {
+        let problem = "the namespace \"weir-api\" has the API's own limits and cannot be deleted";
+        return Err(ApiError::invalid("ns", problem).into());
+    }
     Ok(Json(namespace_response(limiter(&app)?.delete_namespace(&name, actor.name()).await?)))
 }
 

@@ -28,6 +28,7 @@ async fn namespaces_are_created_deleted_recovered_and_listed() {
     assert_eq!(names.len(), 2, "{page}");
 
     call(&scene, Method::DELETE, "/default").await.any_problem();
+    call(&scene, Method::DELETE, "/weir-api").await.problem(Code::INVALID_REQUEST);
     call(&scene, Method::POST, "/shop/purge").await.problem(Code::STATE_CONFLICT);
     let gone: Value = call(&scene, Method::DELETE, "/shop").await.json();
     assert_eq!(gone["state"], "deleted");

@@ -56,6 +56,7 @@ fn read(key: Key, text: OsString, findings: &mut Findings) {
 fn is_no_setting(name: &str, text: &OsString) -> bool {
     name == FILE
         || name == "WEIR_TOOLS"
+        || cfg!(debug_assertions) && name == "WEIR_CONSOLE_SOURCE"
         || remote::VARIABLES.contains(&name)
         || is_command_secret(name)
         || name.starts_with("WEIR_TEST_")
