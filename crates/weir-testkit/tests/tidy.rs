@@ -79,6 +79,7 @@ const ORDINARY_WORDS: &[(&str, &str)] = &[
 const OTHER_WORDS: &[(&str, &str)] = &[
     ("crates/weir-limiter/src/aggregate/propagation_task.rs", "the key text of a stored item"),
     ("crates/weir-limiter/src/keys.rs", "the key text of a stored item"),
+    ("crates/weir-reviews/src/consensus/concepts.rs", "a thesaurus has the words of others"),
 ];
 
 #[test]

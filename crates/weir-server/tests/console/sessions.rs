@@ -30,8 +30,8 @@ async fn a_session_works_instead_of_the_credential() {
     let made = scene.change(&ada, Method::POST, "/v1/tokens").json(&new_token()).send().await;
     assert_eq!(made.status, 201, "{}", made.text());
     let events = scene.get("/v1/security-log?limit=5").await;
-    let issued = events["items"].as_array().unwrap().iter();
-    let issued = issued.filter(|event| event["action"] == "token_issued").next().unwrap();
+    let mut issued = events["items"].as_array().unwrap().iter();
+    let issued = issued.find(|event| event["action"] == "token_issued").unwrap();
     assert_eq!(issued["actor"], "admin:ada", "{events}");
 }
 
@@ -199,8 +199,8 @@ async fn a_session_ends_with_its_token() {
     assert_eq!(browser.session["expires_at"], "2026-01-15T13:00:00.000Z");
     scene.read(&browser, "/v1/jobs").await.problem(Code::FORBIDDEN);
     let tokens = scene.get("/v1/tokens").await;
-    let plain = tokens["items"].as_array().unwrap().iter();
-    let plain = plain.filter(|token| token["session"] == json!(false)).next().unwrap();
+    let mut plain = tokens["items"].as_array().unwrap().iter();
+    let plain = plain.find(|token| token["session"] == json!(false)).unwrap();
     let path = format!("/v1/tokens/{}", plain["id"].as_str().unwrap());
     scene.admin(Method::DELETE, &path, &Value::Null).await;
     scene.read(&browser, SESSION).await.problem(Code::UNAUTHORIZED);
