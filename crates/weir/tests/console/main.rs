@@ -4,6 +4,8 @@
 //! finds. Pictures for people are in `target/tmp/console`. With `WEIR_TEST_PICTURES=docs/images` those of the documentation
 //! are written too (`pictures.test.mjs`).
 
+#![expect(clippy::unwrap_used, reason = "these are tests, their helpers included")]
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
