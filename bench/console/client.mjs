@@ -20,7 +20,7 @@ export class Client {
       const request = http.request(this.url + path, { method, headers, agent: this.agent }, (response) => {
         let received = '';
         response.setEncoding('utf8').on('data', (part) => { received += part; }).on('end', () => {
-          if (response.statusCode >= 300) reject(new Error(`${method} ${path}: ${response.statusCode} ${received}`));
+          if (response.statusCode >= 300) reject(Object.assign(new Error(`${method} ${path}: ${response.statusCode} ${received}`), { status: response.statusCode }));
           else resolve(received ? JSON.parse(received) : null);
         });
         response.on('error', reject);

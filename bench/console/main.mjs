@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from './client.mjs';
-import { fill } from './fill.mjs';
+import { fill, settle } from './fill.mjs';
 import { pages, subjects } from './pages.mjs';
 import { number, row, table } from './report.mjs';
 import { startServer, temporaryFolder } from './server.mjs';
@@ -61,6 +61,7 @@ async function measure(name, browser, settings) {
   if (name === 'filled' && !isFilled) await fill(server.url, settings.sizes);
   done();
   const client = new Client(server.url, 4);
+  if (name === 'filled') await settle(client);
   const of = await subjects(client);
   client.close();
   const wanted = pages(of).filter((page) => page.name.includes(settings.only));
