@@ -5,7 +5,7 @@ import { Link, navigate } from '../app/router.js';
 import { withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
 import { act } from '../app/dialog.js';
-import { PageHead, Card, Stats, Stat, Num, Bar } from '../app/ui.js';
+import { PageHead, Card, Stats, Stat, Num, Bar, ErrorBox } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { number, compact, percent } from '../app/format.js';
 import { weir } from '../app/command.js';
@@ -16,8 +16,9 @@ import { Loaded } from './shared.js';
 
 function Totals({ ns, name }) {
   const range = useRange('24h');
-  const { data } = useApi(withQuery(api`${ns}/usage/summary`, { resource: name, window: 'hourly', from: range.from, to: range.to }));
+  const { data, error, reload } = useApi(withQuery(api`${ns}/usage/summary`, { resource: name, window: 'hourly', from: range.from, to: range.to }));
   const limits = Object.keys(data?.total ?? {}).sort();
+  if (error && !data) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   return html`<${Stats} label="Usage">
     <${Stat} label="Requests" value=${html`<${Num} value=${data?.events} short />`} sub=${range.label} loading=${!data} />
     ${limits.map((limit) => html`<${Stat} key=${limit} label=${`${limit} used`} value=${html`<${Num} value=${data.total[limit]} short />`} sub=${`at most ${compact(data.peak[limit])} in an hour`} />`)}

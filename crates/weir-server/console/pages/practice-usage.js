@@ -1,7 +1,7 @@
 // Usage of the service by day, active users, and who uses most today, against their plans.
-import { html, useMemo } from '../app/view.js';
+import { html, useState, useEffect, useMemo } from '../app/view.js';
 import { useApi } from '../app/data.js';
-import { withQuery } from '../app/api.js';
+import { get, withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
 import { addDays, number, percent, dayName } from '../app/format.js';
 import { Card, Stats, Stat, Num, Empty } from '../app/ui.js';
@@ -53,24 +53,41 @@ function UserName({ id }) {
   const { data, error } = useApi(`/v1/practice/users/${encodeURIComponent(id)}`);
   return data ? html`<${Name} text=${data.name} max=${60} />` : html`<code>${error ? id : '…'}</code>`;
 }
-function UserUsage({ id, action, date }) {
-  const { data } = useApi(withQuery(`/v1/practice/users/${encodeURIComponent(id)}/usage`, { date }));
-  const usage = data?.actions.find((one) => one.action === action);
+/** Usage of these users on a day by id: one request for each, which serves all cells of its row. */
+function useUsages(users, date) {
+  const [found, setFound] = useState(new Map());
+  const ids = users?.map((user) => user.user_id).join(' ');
+  useEffect(() => {
+    if (!users) return undefined;
+    const abort = new AbortController();
+    setFound(new Map());
+    for (const { user_id: id } of users) {
+      get(withQuery(`/v1/practice/users/${encodeURIComponent(id)}/usage`, { date }), { signal: abort.signal })
+        .then((usage) => setFound((old) => new Map(old).set(id, usage))).catch(() => { /* the cell says that nothing is known */ });
+    }
+    return () => abort.abort();
+  }, [ids, date]);
+  return found;
+}
+function UserUsage({ of, action }) {
+  const usage = of?.actions.find((one) => one.action === action);
   return usage ? html`<${Against} usage=${usage} />` : html`<span class="muted">…</span>`;
 }
 
-const topColumns = (date) => [
+const topColumns = (usages) => [
   { key: 'user', label: 'User', render: (row) => html`<${UserName} id=${row.user_id} />` },
   { key: 'total', label: 'Actions', align: 'right', sort: (row) => row.total, render: (row) => html`<span class="num">${number(row.total)}</span>` },
-  { key: 'hints', label: 'Hints against the plan', align: 'right', render: (row) => html`<${UserUsage} id=${row.user_id} action="hint" date=${date} />` },
-  { key: 'executions', label: 'Executions against the plan', align: 'right', render: (row) => html`<${UserUsage} id=${row.user_id} action="execution" date=${date} />` },
+  { key: 'hints', label: 'Hints against the plan', align: 'right', render: (row) => html`<${UserUsage} of=${usages.get(row.user_id)} action="hint" />` },
+  { key: 'executions', label: 'Executions against the plan', align: 'right', render: (row) => html`<${UserUsage} of=${usages.get(row.user_id)} action="execution" />` },
 ];
 
 function TopUsers({ date }) {
   const { data, error, reload } = useApi(withQuery('/v1/practice/stats', { from: date, to: date }), { every: 30 });
-  const columns = useMemo(() => topColumns(date), [date]);
+  const users = data?.top_users.slice(0, SHOWN);
+  const usages = useUsages(users, date);
+  const columns = useMemo(() => topColumns(usages), [usages]);
   return html`<${Card} title="Most active today" sub=${`${date}; a refusal counts nothing`} actions=${html`<${Link} href="/practice/users">All users<//>`}>
-    <${DataTable} id="top" label="users" columns=${columns} list=${{ items: data?.top_users.slice(0, SHOWN), error, reload, loading: !data }} sort="-total" search=${false} rowKey=${(row) => row.user_id} href=${(row) => userHref(row.user_id)} skeletonRows=${4}
+    <${DataTable} id="top" label="users" columns=${columns} list=${{ items: users, error, reload, loading: !data }} sort="-total" search=${false} rowKey=${(row) => row.user_id} href=${(row) => userHref(row.user_id)} skeletonRows=${4}
       empty=${{ title: 'Nobody did anything today yet', text: 'A job sums usage every few seconds.', command: weir('practice', 'usage', 'take', 'USER', 'hint') }} /><//>`;
 }
 
