@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run install deb setup build-setup check fmt clippy doc deny unused-deps typos infra \
-        test tests doc-tests size test-all sim sim-faults audit bench-table bench-table-long bench-table-expiry bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
+        test tests doc-tests size test-all sim sim-faults audit bench-table bench-table-long bench-table-expiry bench-edge bench-limiter bench-keeper bench-reviews bench-practice bench-console clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -123,6 +123,10 @@ bench-reviews: build-setup ## Measure recordings, queries, rollups and compariso
 bench-practice: build-setup ## Measure practice at the rates and volumes of its source (needs an idle machine)
 	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "practice benchmark" cargo run --release --package weir-bench -- practice $(ARGS)
+
+bench-console: setup ## Measure how long the pages of the console take in a browser (ARGS="--orgs 50 --entities 2000 --reviews 500")
+	@$(STEP) "build" cargo build --release --package weir
+	@$(STEP) "console benchmark" node bench/console/main.mjs --weir $(TARGET)/release/weir $(ARGS)
 
 clean: ## Remove what was built and installed in this folder
 	cargo clean

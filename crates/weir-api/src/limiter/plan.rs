@@ -13,6 +13,15 @@ pub struct PlanLimitsRequest {
     /// Levels with their new limits.
     #[schema(min_items = 1, max_items = 100)]
     pub levels: Vec<PlannedLevel>,
+    /// Whether to count the entities whose limits would change, which reads the live buckets. Without it, `entities` of a change
+    /// is 0 and `is_complete` is false.
+    #[serde(default = "yes")]
+    #[schema(default = true)]
+    pub count: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A level with its new limits.

@@ -48,13 +48,14 @@ impl PlannedChange {
 
 impl<B: Backend> Namespace<B> {
     /// Plans changes of levels, each on its own; none deletes a level. Flags of the system that a config leaves out stay as
-    /// they are.
+    /// they are. Entities are counted if `is_counted`; else a change has at least none.
     ///
     /// # Errors
     /// A config is invalid, a level cannot be read, or the store fails.
     pub async fn plan_limits(
         &self,
         changes: Vec<(Level, Option<LevelConfig>)>,
+        is_counted: bool,
     ) -> Result<Vec<PlannedChange>> {
         let mut planned = Vec::with_capacity(changes.len());
         for (level, after) in changes {
@@ -64,9 +65,9 @@ impl<B: Backend> Namespace<B> {
             let before = self.limits(&level).await?;
             let after = after.map(|after| merged(after, before.as_ref()));
             let change = PlannedChange { level, before, after, entities: 0, is_complete: true };
-            planned.push(match change.is_change() {
-                true => self.count_entities(change).await?,
-                false => change,
+            planned.push(match (change.is_change(), is_counted) {
+                (true, true) => self.count_entities(change).await?,
+                (is_change, _) => PlannedChange { is_complete: !is_change, ..change },
             });
         }
         Ok(planned)

@@ -12,16 +12,18 @@ import { SignIn, SignInAgain } from './signin.js';
 import { ErrorBox, NoPage, PageHead } from './ui.js';
 
 const pages = new Map();
+const sectionOf = (path) => SECTIONS.find((one) => one.key === (segments(path)[0] ?? 'overview'));
+const load = (section) => section.load().then((module) => { pages.set(section.key, module.default); });
 
 function usePage(section) {
   const [state, setState] = useState({ key: null });
+  const Page = section && pages.get(section.key);
   useEffect(() => {
-    if (!section || pages.has(section.key)) return;
-    section.load()
-      .then((module) => { pages.set(section.key, module.default); setState({ key: section.key }); })
+    if (!section || Page) return;
+    load(section).then(() => setState({ key: section.key }))
       .catch((error) => setState({ key: section.key, error }));
   }, [section]);
-  return { Page: section && pages.get(section.key), error: state.key === section?.key ? state.error : null };
+  return { Page, error: state.key === section?.key ? state.error : null };
 }
 
 /** A page that cannot be shown says so; the frame and the way to other pages stay. */
@@ -50,7 +52,7 @@ function App() {
   const { path } = useRoute();
   const user = useStore(session);
   const [first = 'overview', ...rest] = segments(path);
-  const section = SECTIONS.find((one) => one.key === first);
+  const section = sectionOf(path);
   const { Page, error } = usePage(user ? section : null);
   useFocusOn(user && path);
   useEffect(() => { document.title = section ? `${[...rest].reverse().concat(section.label).join(' · ')} · Weir` : 'Weir'; }, [path]);
@@ -70,5 +72,8 @@ startKeyboard();
 startLive();
 followOtherTabs();
 loadSession();
+// Beside the session, so that the first drawing has the page; a failure is shown when the page is needed.
+const section = sectionOf(route.get().path);
+if (section) load(section).catch(() => {});
 render(html`<${App} />`, document.getElementById('app'));
 route.subscribe(() => { if (!ended.get()) document.querySelector('dialog[open]')?.close(); });

@@ -58,7 +58,7 @@ export function levelPath(ns, { level, entity, resource }) {
 /** The limits of each level, or null. The plan of removing them says it in one request; who may only read asks for each. */
 async function read(ns, levels, signal) {
   try {
-    const plan = await post(api`${ns}/limits/plan`, { levels: levels.map((level) => ({ ...level, limits: null })) }, { signal });
+    const plan = await post(api`${ns}/limits/plan`, { levels: levels.map((level) => ({ ...level, limits: null })), count: false }, { signal });
     return plan.changes.map((change) => change.before);
   } catch (error) {
     if (error.status !== 403) throw error;

@@ -1,8 +1,8 @@
-//! The files of the console: one page, which every path of the console returns, and what it loads.
+//! The files of the console: a page for each section, which every path of the section returns, and what it loads.
 //!
 //! The binary contains them compressed. With `WEIR_CONSOLE_SOURCE=1`, a debug build reads those of its source folder instead, so
-//! that a change shows at the next reload. A browser asks for each file again and gets 304 while it has not changed, so an upgraded server never
-//! mixes files of two versions.
+//! that a change shows at the next reload. A browser asks for a page again each time. The page names its files with their version,
+//! `/assets/VERSION/…`, so a browser keeps those, and an upgraded server does not mix files of two versions.
 
 use axum::Router;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -15,9 +15,14 @@ use weir_framework::{ApiError, Code};
 
 /// The pages may run only scripts and styles of their own files, connect only to their own server, and be in no frame.
 const POLICY: &str = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'";
-/// The first segments of the console's pages; the page application knows the rest of each path.
-const PAGES: [&str; 5] = ["/budgets", "/limits", "/reviews", "/practice", "/settings"];
+/// The sections beside the overview: the first segments of their paths. The page application knows the rest.
+const SECTIONS: [&str; 5] = ["budgets", "limits", "reviews", "practice", "settings"];
+/// The page in the source folder, of every section.
 const INDEX: &str = "index.html";
+/// A file that may have changed when it is asked for again.
+const CHECKED: &str = "no-cache";
+/// A file whose address has its version.
+const KEPT: &str = "public, max-age=31536000, immutable";
 
 /// A file.
 struct Asset {
@@ -30,27 +35,46 @@ struct Asset {
 }
 
 static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+/// The version of all files together, as it is in their addresses.
+const VERSION: &str = include!(concat!(env!("OUT_DIR"), "/assets_version.rs"));
 
 /// The routes of the pages and of their files.
 pub(super) fn pages() -> Router<App> {
-    let pages = Router::new().route("/", get(page)).route("/assets/{*path}", get(file));
-    PAGES.iter().fold(pages, |pages, path| {
-        pages.route(path, get(page)).route(&format!("{path}/{{*rest}}"), get(page))
+    let overview = get(async |headers: HeaderMap| page("overview.html", &headers));
+    let pages = Router::new().route("/", overview).route("/assets/{*path}", get(file));
+    SECTIONS.iter().fold(pages, |pages, section| {
+        let path = format!("{section}.html");
+        let page = get(move |headers: HeaderMap| async move { page(&path, &headers) });
+        pages
+            .route(&format!("/{section}"), page.clone())
+            .route(&format!("/{section}/{{*rest}}"), page)
     })
 }
 
 /// The page, for browsers. Programs, which do not ask for HTML, get the 404 of any unknown path.
-async fn page(headers: HeaderMap) -> Result<Response, ApiError> {
-    if !accepts_html(&headers) {
+fn page(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
+    if !accepts_html(headers) {
         return Err(ApiError::new(Code::NOT_FOUND, "no route matches this path"));
     }
-    let mut response = respond(INDEX, &headers)?;
+    let mut response = match source::read(INDEX) {
+        Some(response) => (fixed("text/html; charset=utf-8", CHECKED), response).into_response(),
+        None => respond(path, CHECKED, headers)?,
+    };
     response.headers_mut().append(header::VARY, HeaderValue::from_static("accept"));
     Ok(response)
 }
 
+/// A file. One of another version, which a page from before an upgrade names, is that of this version.
 async fn file(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, ApiError> {
-    respond(&path, &headers)
+    match path.split_once('/') {
+        Some((VERSION, path)) => respond(path, KEPT, &headers),
+        Some((version, path)) if is_version(version) => respond(path, CHECKED, &headers),
+        _ => respond(&path, CHECKED, &headers),
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    text.len() == VERSION.len() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether the client names HTML, as browsers do.
@@ -63,28 +87,28 @@ fn accepts_html(headers: &HeaderMap) -> bool {
 }
 
 /// The response with a file, or that the browser has it already.
-fn respond(path: &str, request: &HeaderMap) -> Result<Response, ApiError> {
+fn respond(path: &str, caching: &'static str, request: &HeaderMap) -> Result<Response, ApiError> {
     let missing = || ApiError::new(Code::NOT_FOUND, "the console has no such file");
     let kind = content_type(path).ok_or_else(missing)?;
     if let Some(response) = source::read(path) {
-        return Ok((fixed(kind), response).into_response());
+        return Ok((fixed(kind, CHECKED), response).into_response());
     }
     let asset = ASSETS.iter().find(|asset| asset.path == path).ok_or_else(missing)?;
     let tag = [(header::ETAG, HeaderValue::from_static(asset.tag))];
     let held = request.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
     let mut held = held.flat_map(|tags| tags.split(','));
     if held.any(|held| held.trim().trim_start_matches("W/") == asset.tag) {
-        return Ok((StatusCode::NOT_MODIFIED, fixed(kind), tag).into_response());
+        return Ok((StatusCode::NOT_MODIFIED, fixed(kind, caching), tag).into_response());
     }
     let vary = [(header::VARY, HeaderValue::from_static("accept-encoding"))];
-    Ok((fixed(kind), tag, vary, packed_response(asset.packed, request)?).into_response())
+    Ok((fixed(kind, caching), tag, vary, packed_response(asset.packed, request)?).into_response())
 }
 
 /// The headers of every file.
-fn fixed(kind: &'static str) -> [(HeaderName, HeaderValue); 6] {
+fn fixed(kind: &'static str, caching: &'static str) -> [(HeaderName, HeaderValue); 6] {
     [
         (header::CONTENT_TYPE, kind),
-        (header::CACHE_CONTROL, "no-cache"),
+        (header::CACHE_CONTROL, caching),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -156,14 +180,17 @@ mod tests {
 
     #[test]
     fn every_file_has_a_type_and_nothing_outside_is_read() {
-        assert!(ASSETS.iter().any(|asset| asset.path == INDEX));
+        let pages = SECTIONS.iter().chain(&["overview"]).map(|section| format!("{section}.html"));
+        for page in pages {
+            assert!(ASSETS.iter().any(|asset| asset.path == page), "{page}");
+        }
         for asset in ASSETS {
             assert!(content_type(asset.path).is_some(), "{}", asset.path);
         }
         for outside in
             ["", "../Cargo.toml", "app/../../Cargo.toml", "/etc/passwd", ".git", "none.js"]
         {
-            assert!(respond(outside, &HeaderMap::new()).is_err(), "{outside}");
+            assert!(respond(outside, CHECKED, &HeaderMap::new()).is_err(), "{outside}");
         }
     }
 
@@ -179,8 +206,11 @@ mod tests {
 
     #[test]
     fn the_console_is_small() {
-        // Licences are for people, and no page loads them.
-        let loaded = ASSETS.iter().filter(|asset| !asset.path.contains("LICENSE"));
+        // Licences are for people, and no page loads them. Of the pages a browser loads one.
+        let is_loaded = |path: &str| {
+            !path.contains("LICENSE") && (!path.ends_with(".html") || path == "overview.html")
+        };
+        let loaded = ASSETS.iter().filter(|asset| is_loaded(asset.path));
         let bytes: usize = loaded.map(|asset| asset.packed.len()).sum();
         assert!(bytes < 150 * 1024, "{bytes} bytes compressed");
     }

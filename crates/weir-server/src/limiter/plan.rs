@@ -15,7 +15,7 @@ const LEVELS_MAX: usize = 100;
 /// Plans changes of limits
 ///
 /// Returns what each change would do on its own: the level before and after, and the number of entities whose limits would
-/// change. Nothing is written.
+/// change, unless `count` is false. Nothing is written.
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/limits/plan", tag = "limits",
     params(NamespacePath), request_body = PlanLimitsRequest,
     responses((status = 200, body = PlanLimitsResponse)))]
@@ -29,6 +29,6 @@ pub(crate) async fn plan(
     }
     let levels = request.levels.into_iter().map(planned_level);
     let levels = levels.collect::<Result<Vec<_>, LimiterError>>()?;
-    let planned = ns.plan_limits(levels).await?;
+    let planned = ns.plan_limits(levels, request.count).await?;
     Ok(Json(PlanLimitsResponse { changes: planned.into_iter().map(planned_change).collect() }))
 }

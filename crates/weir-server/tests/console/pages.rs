@@ -8,28 +8,34 @@ use crate::scene::Scene;
 const BROWSER: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
 const POLICY: &str = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'";
 
+const KINDS: [(&str, &str); 3] = [
+    (".js", "text/javascript; charset=utf-8"),
+    (".css", "text/css; charset=utf-8"),
+    (".svg", "image/svg+xml"),
+];
+
 async fn open(scene: &Scene, path: &str) -> Reply {
     scene.app.get(path).header("accept", BROWSER).send().await
 }
 
 #[tokio::test]
-async fn every_path_of_the_console_is_the_same_page() {
+async fn every_path_of_a_section_is_the_same_page() {
     let scene = Scene::start().await;
     let home = open(&scene, "/").await;
     assert_eq!(home.status, 200);
     assert!(home.text().starts_with("<!doctype html>"), "{}", home.text());
     for path in [
-        "/budgets",
+        "/",
         "/budgets/acme?day=today",
-        "/limits",
         "/limits/default/entities/user-1",
-        "/reviews",
+        "/reviews/review/x",
         "/practice/jobs/x/y",
-        "/settings",
         "/settings/tokens",
     ] {
+        let section = path.split('/').nth(1).unwrap();
+        let of_section = open(&scene, &format!("/{section}")).await;
         let page = open(&scene, path).await;
-        assert_eq!((page.status, page.text()), (200, home.text()), "{path}");
+        assert_eq!((page.status, page.text()), (200, of_section.text()), "{path}");
         assert_eq!(page.header("content-security-policy"), POLICY, "{path}");
         assert_eq!(page.header("x-content-type-options"), "nosniff");
         assert_eq!(page.header("referrer-policy"), "no-referrer");
@@ -44,22 +50,47 @@ async fn every_path_of_the_console_is_the_same_page() {
 #[tokio::test]
 async fn files_that_the_page_names_are_there() {
     let scene = Scene::start().await;
-    let page = open(&scene, "/").await.text();
-    let mut files: Vec<&str> = page.split("/assets/").skip(1).collect();
-    files = files.into_iter().map(|rest| rest.split('"').next().unwrap()).collect();
-    assert!(files.len() > 2, "{page}");
-    for file in files {
+    for section in ["", "budgets", "limits", "reviews", "practice", "settings"] {
+        let page = open(&scene, &format!("/{section}")).await.text();
+        // Every module is listed, so that a browser asks for all of them at once.
+        let name = if section.is_empty() { "overview" } else { section };
+        for module in
+            ["app/main.js", "app/view.js", "vendor/preact.js", &format!("pages/{name}.js")]
+        {
+            assert!(page.contains(&format!("/{module}\">")), "{section}: {module} in {page}");
+        }
+        check_files(&scene, &page).await;
+    }
+}
+
+/// The files that a page names have their version in their address, and are kept by browsers.
+async fn check_files(scene: &Scene, page: &str) {
+    for file in files_of(page) {
         let reply = scene.app.get(&format!("/assets/{file}")).send().await;
         assert_eq!(reply.status, 200, "{file}");
+        assert_eq!(reply.header("cache-control"), "public, max-age=31536000, immutable", "{file}");
         assert_eq!(reply.header("content-security-policy"), POLICY, "{file}");
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{file}");
-        let kind = match file.rsplit('.').next().unwrap() {
-            "js" => "text/javascript; charset=utf-8",
-            "css" => "text/css; charset=utf-8",
-            "svg" => "image/svg+xml",
-            other => panic!("a file of the type {other}"),
-        };
+        let kind = KINDS.iter().find(|(ending, _)| file.ends_with(ending)).unwrap().1;
         assert_eq!(reply.header("content-type"), kind, "{file}");
+    }
+}
+
+fn files_of(page: &str) -> Vec<&str> {
+    page.split("/assets/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_page_from_before_an_upgrade_gets_the_files_of_now() {
+    let scene = Scene::start().await;
+    let page = open(&scene, "/").await.text();
+    let (version, file) = files_of(&page)[0].split_once('/').unwrap();
+    let now = scene.app.get(&format!("/assets/{version}/{file}")).send().await;
+    for path in [format!("0123456789abcdef/{file}"), file.to_owned()] {
+        let reply = scene.app.get(&format!("/assets/{path}")).send().await;
+        assert_eq!((reply.status, reply.text()), (200, now.text()), "{path}");
+        assert_eq!(reply.header("cache-control"), "no-cache", "{path}");
+        assert_eq!(reply.header("etag"), now.header("etag"), "{path}");
     }
 }
 

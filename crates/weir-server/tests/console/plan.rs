@@ -64,6 +64,19 @@ async fn a_plan_counts_the_entities_whose_limits_change() {
 }
 
 #[tokio::test]
+async fn a_plan_without_a_count_has_the_levels_alone() {
+    let scene = scene().await;
+    let levels = json!([{"level": "resource", "resource": "none", "limits": null},
+        {"level": "system", "limits": null}]);
+    let body = json!({"levels": levels, "count": false});
+    let found = scene.admin(Method::POST, &format!("{LIMITS}/plan"), &body).await;
+    let [none, system] = [&found["changes"][0], &found["changes"][1]];
+    assert_eq!((&none["before"], &none["is_complete"]), (&Value::Null, &json!(true)));
+    assert_eq!(system["before"]["limits"], json!([limit(10)]));
+    assert_eq!((&system["entities"], &system["is_complete"]), (&json!(0), &json!(false)));
+}
+
+#[tokio::test]
 async fn a_wrong_plan_names_its_field() {
     let scene = scene().await;
     for (levels, field) in [
