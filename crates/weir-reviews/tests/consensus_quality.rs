@@ -23,10 +23,8 @@ use weir_reviews::finding::{Finding, Severity};
 use weir_reviews::ids::{Category, FindingId, ModelId};
 
 /// Lowest F1 over all labelled pairs of each set of pull requests that were held out. A threshold that suits them better is no
-/// reason to change it: they are not there to tune on.
-const HELD_OUT_F1_MIN: &[(&str, f64)] = &[
-    // ("held-out-3", 0.0),
-];
+/// reason to change it: they are not there to tune on. Of `held-out-3`, 0.929 was measured.
+const HELD_OUT_F1_MIN: &[(&str, f64)] = &[("held-out-3", 0.925)];
 /// The same on the tuned ones; 0.913 was measured, and 0.912 cross-validated.
 const TUNE_F1_MIN: f64 = 0.91;
 /// Most that F1 may lose within two hundredths of the threshold.
