@@ -94,8 +94,7 @@ impl<'a> Comparison<'a> {
 
     /// What the lines and the categories of two findings say for or against a match.
     fn score_beside_text(&self, a: &Finding, b: &Finding) -> f64 {
-        // The root, because models differ in how many lines around an issue they name.
-        let place = self.options.place_weight * same_place(a, b).sqrt();
+        let place = self.options.place_weight * nearness(a, b, self.options.line_slack);
         if categories_differ(a, b) { place - self.options.category_penalty } else { place }
     }
 }
@@ -130,14 +129,17 @@ fn common_weight(a: &[(u32, f64)], b: &[(u32, f64)]) -> f64 {
     common
 }
 
-/// The lines of both as a share of the lines of either.
-fn same_place(a: &Finding, b: &Finding) -> f64 {
+/// From 1 on the same lines to -1 on lines that are just near enough to match.
+fn nearness(a: &Finding, b: &Finding, slack: u32) -> f64 {
     let first = a.line_start.max(b.line_start);
     let last = a.line_end.min(b.line_end);
-    let both = f64::from(last.saturating_sub(first)) + 1.0;
-    let either =
-        f64::from(a.line_end.max(b.line_end).saturating_sub(a.line_start.min(b.line_start))) + 1.0;
-    if first <= last { both / either } else { 0.0 }
+    if first > last {
+        return -f64::from(first - last) / f64::from(slack.max(1));
+    }
+    let lines = |first: u32, last: u32| f64::from(last.saturating_sub(first)) + 1.0;
+    let either = lines(a.line_start.min(b.line_start), a.line_end.max(b.line_end));
+    // The root, because models differ in how many lines around an issue they name.
+    (lines(first, last) / either).sqrt()
 }
 
 fn texts(findings: &[&Finding], options: &Options) -> Vec<Text> {

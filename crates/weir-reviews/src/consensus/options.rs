@@ -27,7 +27,7 @@ pub struct Options {
     pub title_weight: f64,
     /// Exponent of a token's rarity; at 0 all tokens weigh the same.
     pub rarity: f64,
-    /// Score of two findings on exactly the same lines, beside that of their texts.
+    /// Score of two findings on exactly the same lines, beside that of their texts; the farthest that may match lose as much.
     pub place_weight: f64,
     /// Score that two findings of different categories lose; a finding without category contradicts none.
     pub category_penalty: f64,
@@ -36,10 +36,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            line_slack: 3,
-            threshold: 0.22,
+            line_slack: 6,
+            threshold: 0.18,
             title_weight: 2.0,
-            rarity: 1.0,
+            rarity: 0.8,
             place_weight: 0.2,
             category_penalty: 0.3,
         }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn options_are_read_as_they_were_stored() {
-        assert_eq!(Options::default().to_string(), "3 0.22 2 1 0.2 0.3");
+        assert_eq!(Options::default().to_string(), "6 0.18 2 0.8 0.2 0.3");
         let odd = Options { threshold: 0.1 + 0.2, line_slack: 0, ..Options::default() };
         for options in [Options::default(), odd] {
             assert_eq!(options.to_string().parse::<Options>().unwrap(), options);

@@ -60,11 +60,11 @@ fn two_models_that_describe_one_issue_agree() {
 #[test]
 fn findings_match_only_in_one_file_and_place() {
     let one = || finding("a", "1", (10, 12), INJECTION);
-    let two = || finding("b", "1", (15, 15), INJECTION);
+    let two = || finding("b", "1", (18, 18), INJECTION);
     assert_eq!(found(&[one(), two()]).len(), 1);
     for other in [
-        Finding { line_start: 16, line_end: 16, ..two() },
-        Finding { line_start: 5, line_end: 6, ..two() },
+        Finding { line_start: 19, line_end: 19, ..two() },
+        Finding { line_start: 2, line_end: 3, ..two() },
         Finding { file_path: "src/auth/logout.py".to_owned(), ..two() },
         Finding { model: ModelId::new("a").unwrap(), id: FindingId::new("2").unwrap(), ..two() },
         Finding { title: "Typo".to_owned(), line_start: 10, line_end: 12, ..two() },
@@ -91,6 +91,17 @@ fn different_categories_need_texts_that_are_more_alike() {
 }
 
 #[test]
+fn distant_lines_need_texts_that_are_more_alike() {
+    let count = |line: u32, title: &str| {
+        let other = finding("b", "1", (line, line), title);
+        found(&[finding("a", "1", (10, 12), INJECTION), other]).len()
+    };
+    let vague = "Maintainers find it hard to follow";
+    assert_eq!([12, 18].map(|line| count(line, INJECTION)), [1, 1]);
+    assert_eq!([12, 18].map(|line| count(line, vague)), [1, 0]);
+}
+
+#[test]
 fn a_penalty_above_all_scores_keeps_categories_apart() {
     let mut findings = ["a", "b", "c"].map(|model| finding(model, "1", (10, 12), INJECTION));
     findings[2].category = Some(Category::new("bug").unwrap());
@@ -102,7 +113,7 @@ fn a_penalty_above_all_scores_keeps_categories_apart() {
 
 #[test]
 fn a_chain_of_neighbours_does_not_connect_distant_lines() {
-    let chain = [("a", 10), ("b", 13), ("c", 16), ("d", 19)];
+    let chain = [("a", 10), ("b", 16), ("c", 22), ("d", 28)];
     let all = found(&chain.map(|(model, line)| finding(model, "1", (line, line), INJECTION)));
     assert_eq!(all.len(), 2);
     assert!(all.iter().all(|of| of.line_end - of.line_start <= Options::default().line_slack));

@@ -33,10 +33,11 @@ pub struct Settings {
     pub index_shards: u64,
     /// Similarity from which findings of different models are one issue, from 0.01 to 1. A lower one finds more
     /// agreement and joins more by mistake. It applies to reviews recorded from then on, as do the next three keys.
-    #[config(default = 0.22, env = "WEIR_REVIEWS_CONSENSUS_THRESHOLD")]
+    #[config(default = 0.18, env = "WEIR_REVIEWS_CONSENSUS_THRESHOLD")]
     pub consensus_threshold: f64,
-    /// Lines between two findings that may still be the same issue, up to 100.
-    #[config(default = 3, env = "WEIR_REVIEWS_CONSENSUS_LINE_SLACK")]
+    /// Lines between two findings that may still be the same issue, up to 100. The farther apart, the more alike
+    /// their words must be.
+    #[config(default = 6, env = "WEIR_REVIEWS_CONSENSUS_LINE_SLACK")]
     pub consensus_line_slack: u32,
     /// Weight of a word of the title, up to 10; a word of the description has 1.
     #[config(default = 2.0, env = "WEIR_REVIEWS_CONSENSUS_TITLE_WEIGHT")]
