@@ -1,5 +1,6 @@
 // What the browser tests of the console share: a signed-in page that records every fault, and the checks of a page.
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -77,6 +78,14 @@ export async function visit(page, route) {
 export async function settled(page) {
   await page.locator('main h1').first().waitFor();
   await page.waitForFunction(() => !document.querySelector('main .skeleton, main [aria-busy=true]'));
+}
+
+/** Waits until the page is as expected: what it shows follows what is done by a moment. */
+export async function eventually(read, expected, what) {
+  for (const until = Date.now() + 10_000; Date.now() < until; await new Promise((done) => setTimeout(done, 50))) {
+    if (isDeepStrictEqual(await read(), expected)) return;
+  }
+  assert.deepEqual(await read(), expected, what);
 }
 
 /** No fault was recorded, nothing is wider than the window, and axe finds nothing serious. */

@@ -1,7 +1,7 @@
 // Budgets: every tab in every mode, and the actions end to end.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { api, check, checkEverywhere, close, open, settled, visit } from './browser.mjs';
+import { api, check, checkEverywhere, close, eventually, open, settled, visit } from './browser.mjs';
 import { fresh, seedOrg } from './seed.mjs';
 
 const ORG = fresh('budget-tests');
@@ -120,7 +120,7 @@ test('a webhook is added, changed and removed by typing its name', async () => {
   assert.deepEqual((await api('GET', `/api/v1/orgs/${ORG}/webhooks/ops`)).thresholds_pct, [80, 95, 100]);
   await page.getByRole('button', { name: 'Remove…' }).click();
   const remove = page.getByRole('dialog').getByRole('button', { name: 'Remove' });
-  assert.equal(await remove.isDisabled(), true);
+  await eventually(() => remove.isDisabled(), true);
   await page.getByLabel(/Type ops/).fill('ops');
   await remove.click();
   await page.getByText('No webhooks yet').waitFor();

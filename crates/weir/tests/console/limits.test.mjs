@@ -1,7 +1,7 @@
 // Limits: every page in every mode; a limit is changed from preview to effect; buckets are filled; stored text is never run.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { api, check, checkEverywhere, close, open, shot, visit } from './browser.mjs';
+import { api, check, checkEverywhere, close, eventually, open, shot, visit } from './browser.mjs';
 import { HOSTILE, shownNotRun } from './hostile.mjs';
 
 const NS = '/v1/namespaces/default';
@@ -34,7 +34,7 @@ test('a limit is changed: preview, plan, save, and it is in force', async () => 
   const rate = page.getByLabel('Rate').first();
   await rate.fill('nonsense');
   await page.getByText('write it as 100/min').waitFor();
-  assert.ok(await page.getByRole('button', { name: 'Show the plan' }).isDisabled(), 'a wrong rate has no plan');
+  await eventually(() => page.getByRole('button', { name: 'Show the plan' }).isDisabled(), true, 'a wrong rate has no plan');
   await rate.fill('300/h,burst=450');
   const preview = page.locator('section', { has: page.getByRole('heading', { name: 'What applies then' }) });
   await preview.locator('li.is-draft.applies').getByText('300 / h, burst 450').waitFor();

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { close, open, visit } from './browser.mjs';
+import { close, eventually, open, visit } from './browser.mjs';
 import { seedOrg } from './seed.mjs';
 
 before(async () => {
@@ -64,7 +64,7 @@ test('a drag zooms, the address says the range, and Back undoes it', async () =>
   await page.mouse.move(box.x + 400, box.y + 60, { steps: 4 });
   await page.mouse.up();
   await page.waitForURL(/from=\d+&to=\d+/);
-  assert.equal(await page.getByLabel('Time range').inputValue(), 'custom');
+  await eventually(() => page.getByLabel('Time range').inputValue(), 'custom');
   await page.goBack();
   assert.equal(page.url(), before);
 });

@@ -1,7 +1,7 @@
 // Practice: every page in every mode; a job is followed and retried, a problem verified, a user moved; stored text is never run.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { api, check, checkEverywhere, close, open, shot, visit } from './browser.mjs';
+import { api, check, checkEverywhere, close, eventually, open, shot, visit } from './browser.mjs';
 import { HOSTILE, long, shownNotRun } from './hostile.mjs';
 
 const P = '/v1/practice';
@@ -48,7 +48,7 @@ test('the progress of a job is followed as it comes, to its end', async () => {
   await api('POST', job(id, '/complete'), { fence, generator_code: 'print(2)' });
   await page.getByText('ended', { exact: true }).waitFor();
   await page.locator('.facts').getByText('completed').waitFor();
-  assert.equal(await page.locator('.steps li').count(), 2, 'each step is shown once');
+  await eventually(() => page.locator('.steps li').count(), 2, 'each step is shown once');
   await shownNotRun(page, 'progress');
 });
 

@@ -1,7 +1,7 @@
 // Reviews: every page in every mode; findings are filtered and judged, by mouse and by keyboard; stored text is never run.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { api, check, checkEverywhere, close, open, shot, visit } from './browser.mjs';
+import { api, check, checkEverywhere, close, eventually, open, shot, visit } from './browser.mjs';
 import { HOSTILE, long, shownNotRun } from './hostile.mjs';
 
 const finding = (id, more = {}) => ({ finding_id: id, severity: 'high', category: 'security', file_path: 'src/login.py', line_start: 12, line_end: 14,
@@ -32,8 +32,8 @@ test('the leaderboard, the plot and the matrix have the figures of the compariso
   const compared = await api('GET', '/v1/reviews/compare?repo=acme/shop');
   const page = await open();
   await visit(page, '/reviews?repo=acme%2Fshop');
-  assert.equal(await page.getByRole('table', { name: 'models' }).locator('tbody tr').count(), compared.models.length);
-  assert.equal(await page.locator('.bubble').count(), compared.models.filter((one) => one.reviews && one.consensus_share.value !== null).length);
+  await eventually(() => page.getByRole('table', { name: 'models' }).locator('tbody tr').count(), compared.models.length);
+  await eventually(() => page.locator('.bubble').count(), compared.models.filter((one) => one.reviews && one.consensus_share.value !== null).length);
   const pair = compared.pairs.find((one) => one.models.join() === 'model-a,model-b');
   await page.locator('.matrix td').getByText(pair.positive_agreement.value.toFixed(2), { exact: true }).first().waitFor();
   await page.locator('.bubble').first().focus();

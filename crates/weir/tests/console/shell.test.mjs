@@ -1,7 +1,7 @@
 // The frame: signing in and out, the palette, the theme, the keyboard, lost connections.
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { KEY, URL_BASE, api, check, close, open, openPage, settled, shot, signIn, visit } from './browser.mjs';
+import { KEY, URL_BASE, api, check, close, eventually, open, openPage, settled, shot, signIn, visit } from './browser.mjs';
 import { seedOrg } from './seed.mjs';
 
 after(close);
@@ -54,7 +54,7 @@ test('Ctrl-K finds pages and orgs, and / goes to the search box', async () => {
   const page = await open();
   await visit(page, '/budgets');
   await page.keyboard.press('/');
-  assert.equal(await page.evaluate(() => document.activeElement.matches('[data-search]')), true);
+  await eventually(() => page.evaluate(() => document.activeElement.matches('[data-search]')), true);
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox').waitFor();
   await page.getByRole('combobox').fill('palette works');
@@ -81,7 +81,7 @@ test('arrows and Enter work in a list, and the skip link leads to the content', 
   await page.reload();
   await settled(page);
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
+  await eventually(() => page.evaluate(() => document.activeElement.textContent), 'Skip to content');
 });
 
 test('the theme switch holds after a reload', async () => {
@@ -91,7 +91,7 @@ test('the theme switch holds after a reload', async () => {
   const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.reload();
   await settled(page);
-  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), dark);
+  await eventually(() => page.evaluate(() => getComputedStyle(document.body).backgroundColor), dark);
   await page.getByRole('button', { name: 'Use the light theme' }).click();
 });
 
@@ -116,7 +116,7 @@ test('a token sees what its scopes reach, and script in a name is shown, not run
   await visit(page, '/budgets');
   await page.getByText(hostile).first().waitFor();
   assert.equal(await page.getByText('Not for this token').count(), 0);
-  assert.deepEqual(await page.getByRole('navigation', { name: 'Sections' }).getByRole('link').allTextContents(), ['Overview', 'Budgets'], 'what its scopes reach');
+  await eventually(() => page.getByRole('navigation', { name: 'Sections' }).getByRole('link').allTextContents(), ['Overview', 'Budgets'], 'what its scopes reach');
   await visit(page, '/budgets/shell-mine');
   await page.getByRole('heading', { name: hostile }).waitFor();
   await visit(page, '/settings/tokens');

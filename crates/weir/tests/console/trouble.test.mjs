@@ -1,7 +1,7 @@
 // What goes wrong around a page: sessions that end, servers that are gone, other people, other tabs, strange addresses.
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { KEY, URL_BASE, api, check, close, open, openPage, settled, shot, signIn, visit } from './browser.mjs';
+import { KEY, URL_BASE, api, check, close, eventually, open, openPage, settled, shot, signIn, visit } from './browser.mjs';
 import { fresh, seedOrg } from './seed.mjs';
 
 after(close);
@@ -53,7 +53,7 @@ test('an ended session asks for the credential and keeps what was typed', async 
   await dialog.getByLabel('Admin key or token').fill(KEY);
   await dialog.getByRole('button', { name: 'Sign in' }).click();
   await dialog.waitFor({ state: 'detached' });
-  assert.equal(await quota.inputValue(), '7.25');
+  await eventually(() => quota.inputValue(), '7.25');
   await page.getByRole('button', { name: 'Replay', exact: true }).click();
   await page.getByText('what would have happened').waitFor();
 });
@@ -115,10 +115,10 @@ test('a budget that somebody else changed meanwhile is not overwritten unseen', 
   await page.getByText('The budget is saved').waitFor();
   assert.deepEqual((await api('GET', `/api/v1/orgs/${org}`)).quotas, { premium: 2_000_000, standard: 9_000_000, economy: 500_000, ultra_premium: 1 }, 'what the page does not show stays');
   await page.getByLabel('Quota of premium in dollars a day').fill('2.000000');
-  assert.ok(await page.getByRole('button', { name: 'Save…' }).isDisabled(), 'the same amount is no change');
+  await eventually(() => page.getByRole('button', { name: 'Save…' }).isDisabled(), true, 'the same amount is no change');
   for (const [text, isGood] of [['1000000000', true], ['1000000000.000001', false], ['-1', false], ['0.0000001', false], ['1e3', false], ['', false], ['999999999.999999', true]]) {
     await page.getByLabel('Quota of premium in dollars a day').fill(text);
-    assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), !isGood, text);
+    await eventually(() => page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), !isGood, text);
   }
   await save();
   await page.getByText('The budget is saved').last().waitFor();
@@ -167,7 +167,7 @@ test('a plan and a webhook that somebody else changed meanwhile are not overwrit
   await page.getByText('Somebody else has changed this').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Edit…' }).click();
-  assert.equal(await page.getByLabel(/Hints a day/).inputValue(), '9');
+  await eventually(() => page.getByLabel(/Hints a day/).inputValue(), '9');
   await page.getByLabel(/Hints a day/).fill('4');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await page.getByText('is saved').waitFor();
@@ -183,7 +183,7 @@ test('a dialog with a form stays until it is closed on purpose', async () => {
   const dialog = page.getByRole('dialog');
   const name = dialog.getByLabel('Id', { exact: true });
   await name.waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'hook-id', 'typing can begin at once');
+  await eventually(() => page.evaluate(() => document.activeElement.id), 'hook-id', 'typing can begin at once');
   await name.fill('operations');
   const box = await name.boundingBox();
   await page.mouse.move(box.x + 40, box.y + 10);
