@@ -1,6 +1,6 @@
 // The overview in every mode.
 import { after, test } from 'node:test';
-import { checkEverywhere, close, eventually, open, visit } from './browser.mjs';
+import { checkEverywhere, close, open, visit } from './browser.mjs';
 import { fresh, seedOrg } from './seed.mjs';
 
 const ORG = fresh('overview-full');

@@ -1,7 +1,7 @@
 // Settings: every tab in every mode; tokens are issued and revoked, jobs run.
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { URL_BASE, api, check, checkEverywhere, close, eventually, open, visit } from './browser.mjs';
+import { URL_BASE, api, check, checkEverywhere, close, open, visit } from './browser.mjs';
 
 after(close);
 
