@@ -280,7 +280,7 @@ if [ "${1:-all}" = bench ]; then
     # TLS, and the system's library compiles faster than its default.
     TOOL_OPT_LEVEL=3 setup_cargo_tool oha "$OHA_MIN" 1.16.0 --no-default-features --features native-tls
     # Weir is compared with it, so it has the options of Weir's release profile.
-    TOOL_OPT_LEVEL=3 TOOL_LTO=thin TOOL_CODEGEN_UNITS=4 \
+    TOOL_OPT_LEVEL=3 TOOL_LTO=fat TOOL_CODEGEN_UNITS=1 \
         setup_cargo_tool throttlecrab-server "$THROTTLECRAB_MIN" 0.4.40
     exit 0
 fi
