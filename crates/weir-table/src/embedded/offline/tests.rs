@@ -22,6 +22,9 @@ use crate::store::Store;
 use crate::value::Kind;
 
 const TABLE: &str = "things";
+/// Folders of the base store.
+const ITEMS_KEYSPACE: u32 = 1;
+const INDEX_KEYSPACE: u32 = 2;
 
 fn options(dir: &Path) -> Options {
     let mut options = Options::new(dir);
@@ -46,7 +49,23 @@ fn item(n: u64) -> Item {
 /// A store with `folded` items in the base store and `logged` more in the log only. A consumer keeps the whole log if
 /// `keeps_log`.
 async fn written(dir: &Path, folded: u64, logged: u64, keeps_log: bool) {
+    write(&open(dir), folded, logged, keeps_log).await;
+}
+
+/// A store whose items and index entries are in table files and nowhere else. A thread of the base store writes these files some
+/// time after the fold, so the store stays open until they are there.
+async fn written_in_tables(dir: &Path, items: u64) {
     let store = open(dir);
+    write(&store, items, 0, false).await;
+    let is_missing = |keyspace: &u32| table_files(dir, *keyspace).is_empty();
+    while [ITEMS_KEYSPACE, INDEX_KEYSPACE].iter().any(is_missing)
+        || !store.backend().engine.base.is_calm()
+    {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn write(store: &Store<Embedded>, folded: u64, logged: u64, keeps_log: bool) {
     let spec = TableSpec::new(TABLE, "PK", Kind::S)
         .sort("SK", Kind::S)
         .attribute("owner", Kind::S)
@@ -249,16 +268,19 @@ async fn a_missing_log_leaves_the_base_store() {
 }
 
 fn table_files(dir: &Path, keyspace: u32) -> Vec<PathBuf> {
-    let tables = files(&dir.join(format!("store/keyspaces/{keyspace}/tables")));
-    tables.into_keys().collect()
+    let folder = dir.join(format!("store/keyspaces/{keyspace}/tables"));
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
 }
 
 #[tokio::test]
 async fn a_damaged_table_file_is_named_and_the_rest_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     // The log is trimmed: only the base store has the first items.
-    written(dir.path(), 400, 0, false).await;
-    let table = table_files(dir.path(), 1).remove(0);
+    written_in_tables(dir.path(), 400).await;
+    let table = table_files(dir.path(), ITEMS_KEYSPACE).remove(0);
     flip(&table, 2_000);
     let report = verify(dir.path());
     assert!(!report.is_sound());
@@ -275,8 +297,8 @@ async fn a_damaged_table_file_is_named_and_the_rest_is_kept() {
 #[tokio::test]
 async fn a_damaged_index_is_rebuilt_without_loss() {
     let dir = tempfile::tempdir().unwrap();
-    written(dir.path(), 400, 0, false).await;
-    fs::remove_file(table_files(dir.path(), 2).remove(0)).unwrap();
+    written_in_tables(dir.path(), 400).await;
+    fs::remove_file(table_files(dir.path(), INDEX_KEYSPACE).remove(0)).unwrap();
     assert_eq!(effects(&verify(dir.path())).first(), Some(&Effect::Lost));
     let report = repair(dir.path());
     assert!(report.losses.iter().all(|loss| loss.effect == Effect::Entries), "{report:?}");
