@@ -14,9 +14,13 @@ export function Dialog({ title, onClose, children, wide, class: name = '' }) {
     const element = ref.current;
     element.showModal();
     element.querySelector('[autofocus], form :is(input, select, textarea)')?.focus();
-    const onDown = (event) => { down.current = event.target; };
-    element.addEventListener('pointerdown', onDown);
-    return () => { element.removeEventListener('pointerdown', onDown); before?.focus?.(); };
+    const onDown = (event) => {
+      // The second click of the double-click that opened it takes no focus.
+      if (!down.current && event.detail > 1) event.preventDefault();
+      down.current = event.target;
+    };
+    element.addEventListener('mousedown', onDown);
+    return () => { element.removeEventListener('mousedown', onDown); before?.focus?.(); };
   }, []);
   // A click beside it closes what is only read. A form keeps what was typed, also when a drag ends outside, and a secret stays
   // until it is closed on purpose; the second click of a double-click is none.
