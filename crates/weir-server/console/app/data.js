@@ -1,5 +1,5 @@
 // Hooks that load data. Leaving the page or changing the address aborts what is under way.
-import { useState, useEffect, useCallback, useRef } from './view.js';
+import { useState, useEffect, useLayoutEffect, useCallback, useRef } from './view.js';
 import { get, withQuery } from './api.js';
 import { returns } from './live.js';
 
@@ -16,7 +16,8 @@ export function useApi(path, { every } = {}) {
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((n) => n + 1), []);
   const isBusy = useRef(false);
-  useEffect(() => {
+  // Before the browser paints, so that the request does not wait for a frame.
+  useLayoutEffect(() => {
     if (!path) { setState({ data: undefined, error: null, loading: false, path }); return undefined; }
     const abort = new AbortController();
     isBusy.current = true;
@@ -44,39 +45,47 @@ export function useApi(path, { every } = {}) {
     return () => { clearInterval(timer); document.removeEventListener('visibilitychange', onVisible); };
   }, [every, path]);
   useReturn(() => { if (state.error || every) reload(); });
-  return { ...state, data: state.path === path ? state.data : undefined, reload };
+  return { ...state, ...(state.path !== path && { data: undefined, error: null, loading: Boolean(path) }), reload };
 }
 
-/** Loads a list page by page: { items, hasMore, more, loading, error, reload }. */
+/**
+ * Loads a list page by page: { items, hasMore, more, loading, error, reload }. `more(n)` loads n pages at once. `reload` loads
+ * as many pages as there are, and shows the old rows until the new ones are here.
+ */
 export function useList(path, params = {}, { size = 50 } = {}) {
   const address = path && withQuery(path, { ...params, limit: size });
-  const [state, setState] = useState({ items: undefined, cursor: null, error: null, loading: Boolean(path) });
+  const none = { address, items: undefined, cursor: null, pages: 0, error: null, loading: Boolean(path) };
+  const [state, setState] = useState(none);
   const [round, setRound] = useState(0);
   const abort = useRef(null);
-  const load = (cursor, before) => {
+  // What was loaded from another address is not shown under this one.
+  const now = state.address === address ? state : none;
+  const load = async (before, count) => {
     abort.current?.abort();
-    const controller = new AbortController();
-    abort.current = controller;
-    setState((old) => ({ ...old, loading: true, error: null }));
-    get(cursor ? `${address}&cursor=${encodeURIComponent(cursor)}` : address, { signal: controller.signal })
-      .then((page) => setState({
-        items: [...before, ...page.items], cursor: page.next_cursor ?? null, error: null, loading: false, page,
-      }))
-      .catch((error) => {
-        if (!controller.signal.aborted) setState((old) => ({ ...old, error, loading: false }));
-      });
+    abort.current = new AbortController();
+    const { signal } = abort.current;
+    let { items = [], cursor, pages } = before;
+    setState((old) => ({ ...(old.address === address ? old : none), loading: true }));
+    try {
+      for (const end = pages + count; pages < end && (cursor || !pages); pages += 1) {
+        const page = await get(cursor ? `${address}&cursor=${encodeURIComponent(cursor)}` : address, { signal });
+        items = [...items, ...page.items];
+        cursor = page.next_cursor ?? null;
+      }
+      setState({ address, items, cursor, pages, error: null, loading: false });
+    } catch (error) {
+      if (!signal.aborted) setState((old) => ({ ...old, error, loading: false }));
+    }
   };
-  useEffect(() => {
-    if (!address) { setState({ items: undefined, cursor: null, error: null, loading: false }); return undefined; }
-    setState((old) => ({ items: old.address === address ? old.items : undefined, cursor: null, error: null, loading: true }));
-    load(null, []);
+  useLayoutEffect(() => {
+    if (address) load(none, now.pages || 1); else setState(none);
     return () => abort.current?.abort();
   }, [address, round]);
-  useReturn(() => { if (state.error) setRound((n) => n + 1); });
+  useReturn(() => { if (now.error) setRound((n) => n + 1); });
   return {
-    ...state,
-    hasMore: Boolean(state.cursor),
-    more: () => { if (state.cursor && !state.loading) load(state.cursor, state.items ?? []); },
+    ...now,
+    hasMore: Boolean(now.cursor),
+    more: (count = 1) => { if (now.cursor && !now.loading) load(now, count); },
     reload: useCallback(() => setRound((n) => n + 1), []),
   };
 }

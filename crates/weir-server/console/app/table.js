@@ -115,6 +115,6 @@ export function DataTable({
       ${q && html`<button type="button" onClick=${() => setQ('')}>Clear the search</button>`}</div>`}
     ${source.error && html`<${ErrorBox} error=${source.error} retry=${source.reload} />`}
     ${foot && source.items && html`<footer class="table-foot"><span class="muted">${rows.length === loaded ? count(rows.length, label) : `${number(rows.length)} of ${count(loaded, label)}`}${source.hasMore ? ` loaded${serverSearch ? '' : '; search and order are of these'}` : ''}</span>
-      ${source.hasMore && html`<button type="button" onClick=${source.more} disabled=${source.loading}>Load more</button>`}</footer>`}
+      ${source.hasMore && html`<button type="button" onClick=${() => source.more()} disabled=${source.loading}>Load more</button>`}</footer>`}
   </div>`;
 }

@@ -1,5 +1,5 @@
 // What the limits pages ask the API, how their addresses are built, and the levels from the nearest to the farthest.
-import { html, useState, useEffect, useMemo } from '../app/view.js';
+import { html, useState, useLayoutEffect, useMemo } from '../app/view.js';
 import { get, post } from '../app/api.js';
 import { useQuery, Link } from '../app/router.js';
 import { createStore } from '../app/store.js';
@@ -73,7 +73,7 @@ async function read(ns, levels, signal) {
 export function useLadder(ns, entity, resource) {
   const [state, setState] = useState({ data: undefined, error: null });
   const [round, setRound] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!resource) return undefined;
     const abort = new AbortController();
     const levels = levelsOf(entity, resource);

@@ -1,5 +1,5 @@
 // Usage of an entity by hour, day and month, as the job `limiter-usage` recorded it.
-import { html, useState, useEffect, useMemo } from '../app/view.js';
+import { html, useState, useLayoutEffect, useMemo } from '../app/view.js';
 import { get, withQuery } from '../app/api.js';
 import { useQuery } from '../app/router.js';
 import { useRange } from '../app/range.js';
@@ -29,7 +29,7 @@ async function load(path, signal) {
 function useUsage(ns, entity, window, from, to) {
   const path = withQuery(api`${ns}/usage`, { entity, window, from, to, limit: 100 });
   const [state, setState] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     const abort = new AbortController();
     setState({});
     load(path, abort.signal).then((data) => setState({ data }))

@@ -1,5 +1,5 @@
 // Jobs of a type, newest first, with the last step of each.
-import { html, useEffect, useMemo } from '../app/view.js';
+import { html, useEffect, useMemo, useRef } from '../app/view.js';
 import { useList } from '../app/data.js';
 import { useQuery } from '../app/router.js';
 import { Card, Segmented, Time, Status } from '../app/ui.js';
@@ -38,9 +38,11 @@ const columnsOf = (then) => [
 /** Reads the first page again while a job of it is under way. */
 function useFresh(list) {
   const isMoving = list.items?.length <= SIZE && list.items.some(isOpen);
+  const latest = useRef(list);
+  latest.current = list;
   useEffect(() => {
     if (!isMoving) return undefined;
-    const timer = setInterval(() => { if (!document.hidden) list.reload(); }, 3000);
+    const timer = setInterval(() => { if (!document.hidden && !latest.current.loading) list.reload(); }, 3000);
     return () => clearInterval(timer);
   }, [isMoving]);
 }

@@ -1,5 +1,5 @@
 // Usage of the service by day, active users, and who uses most today, against their plans.
-import { html, useEffect, useMemo, useState } from '../app/view.js';
+import { html, useLayoutEffect, useMemo, useState } from '../app/view.js';
 import { useApi } from '../app/data.js';
 import { get, withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
@@ -62,7 +62,7 @@ function once(path) {
 function UserUsage({ row, action, date }) {
   const path = withQuery(`/v1/practice/users/${encodeURIComponent(row.user_id)}/usage`, { date });
   const [actions, setActions] = useState(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isGone = false;
     const show = (found) => { if (!isGone) setActions(found); };
     once(path).then((data) => show(data.actions), () => show([]));

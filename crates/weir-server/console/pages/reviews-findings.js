@@ -61,7 +61,7 @@ function Shown({ list, filters }) {
       onChange=${(now) => setJudged(new Map(judged).set(key(finding), now))} />`)}</div>
     ${rows.length === 0 && html`<p class="muted pad">None of the ${number(list.items.length)} loaded findings matches.</p>`}
     <footer class="table-foot"><span class="muted">${number(rows.length)} of ${number(list.items.length)} loaded${list.hasMore ? '; there are more' : ''}</span>
-      ${list.hasMore && html`<button type="button" disabled=${list.loading} onClick=${list.more}>Load more</button>`}</footer>`;
+      ${list.hasMore && html`<button type="button" disabled=${list.loading} onClick=${() => list.more()}>Load more</button>`}</footer>`;
 }
 
 export function Findings() {

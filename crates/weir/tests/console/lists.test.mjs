@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { close, eventually, open, visit } from './browser.mjs';
+import { api, close, eventually, open, visit } from './browser.mjs';
 import { seedOrg } from './seed.mjs';
 
 before(async () => {
@@ -28,6 +28,45 @@ test('a filter that finds nothing on the first page does not end there', async (
   await page.getByRole('button', { name: 'Load more' }).click();
   await page.getByText('Org late').waitFor();
   await page.getByText('1 of 101 orgs').waitFor();
+});
+
+test('a list that is read again keeps its rows, its loaded pages and the focus', async () => {
+  const page = await open();
+  const token = (n) => ({ id: `t-${n}`, name: `token-${n}`, scope: 'metrics', created_at: '2026-11-01T00:00:00Z', expires_at: '2099-01-01T00:00:00Z', revoked_at: null, session: false });
+  let reads = 0;
+  let isGone = false;
+  await page.route('**/v1/tokens?*', (route) => {
+    reads += 1;
+    const isSecond = route.request().url().includes('cursor=');
+    return route.fulfill({ json: isSecond ? { items: [token(3), ...(isGone ? [] : [token(4)])], next_cursor: null } : { items: [token(1), token(2)], next_cursor: 'next' } });
+  });
+  await page.route('**/v1/tokens/t-4', (route) => { isGone = true; return route.fulfill({ status: 204 }); });
+  await visit(page, '/settings/tokens');
+  await page.getByRole('button', { name: 'Load more' }).click();
+  const rows = page.locator('tbody tr');
+  await eventually(() => rows.count(), 4);
+  await page.evaluate(() => {
+    window.skeletons = 0;
+    new MutationObserver(() => { window.skeletons += document.querySelectorAll('main .skeleton').length; }).observe(document.body, { subtree: true, childList: true });
+  });
+  await page.getByRole('row', { name: /token-4/ }).getByRole('button', { name: 'Revoke…' }).click();
+  await page.getByLabel(/Type token-4/).fill('token-4');
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await eventually(() => rows.count(), 3, 'both pages are read again');
+  assert.equal(reads, 4);
+  await page.getByRole('row', { name: /token-3/ }).waitFor();
+  assert.equal(await page.evaluate(() => window.skeletons), 0, 'rows stay while they are read again');
+});
+
+test('a list that follows jobs keeps the focus', async () => {
+  await api('POST', '/v1/practice/jobs/script-generation', { platform: 'baekjoon', problem_id: '1000', title: 'Lists focus', solution_code: 'print(1)' });
+  const page = await open();
+  await visit(page, '/practice/jobs?state=PENDING');
+  const job = page.getByRole('link', { name: 'Lists focus' }).first();
+  await job.focus();
+  await page.waitForResponse((response) => response.url().includes('/v1/practice/jobs/'), { timeout: 8000 });
+  await page.waitForResponse((response) => response.url().includes('/v1/practice/jobs/'), { timeout: 8000 });
+  await eventually(() => page.evaluate(() => document.activeElement.textContent), 'Lists focus');
 });
 
 test('models that come together differ in colour, and money keeps every micro-dollar', async () => {
