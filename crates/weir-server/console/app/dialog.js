@@ -28,8 +28,11 @@ export function Dialog({ title, onClose, children, wide, class: name = '' }) {
     const isBeside = event.target === ref.current && down.current === ref.current && event.detail < 2;
     if (isBeside && !ref.current.querySelector('form, .secret')) onClose();
   };
-  const onCancel = (event) => { if (ref.current.querySelector('.secret')) event.preventDefault(); };
-  return html`<dialog ref=${ref} class="dialog ${wide ? 'wide' : ''} ${name}" aria-label=${title} onClose=${onClose} onCancel=${onCancel} onClick=${onClick}>
+  const hasSecret = () => ref.current.querySelector('.secret');
+  const onCancel = (event) => { if (hasSecret()) event.preventDefault(); };
+  // A browser closes it all the same when Escape is pressed twice.
+  const onClosed = () => { if (hasSecret()) ref.current.showModal(); else onClose(); };
+  return html`<dialog ref=${ref} class="dialog ${wide ? 'wide' : ''} ${name}" aria-label=${title} onClose=${onClosed} onCancel=${onCancel} onClick=${onClick}>
     <div class="dialog-body">
       <header class="dialog-head"><h2>${title}</h2>
         <button type="button" class="icon-button" aria-label="Close" onClick=${onClose}><${Icon} name="close" /></button></header>

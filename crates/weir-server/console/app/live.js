@@ -2,8 +2,8 @@
 import { createStore, useStore } from './store.js';
 import { session, ended, request } from './api.js';
 
-/** { status: 'off' | 'connecting' | 'live' | 'lost' | 'hidden', tick, lostAt } */
-export const live = createStore({ status: 'off', tick: null, lostAt: null });
+/** { status: 'off' | 'connecting' | 'live' | 'lost' | 'hidden', tick, lostAt, answers: whether the server answers other requests } */
+export const live = createStore({ status: 'off', tick: null, lostAt: null, answers: false });
 /** Counts how often a lost connection came back: what failed meanwhile is loaded again. */
 export const returns = createStore(0);
 let source = null;
@@ -31,7 +31,8 @@ function close(status) {
 function lose() {
   close('lost');
   retry = setTimeout(open, RETRY_MS);
-  request('GET', '/v1/session').catch(() => { /* a 401 ends the session; anything else is tried again */ });
+  // A 401 ends the session; anything else is tried again.
+  request('GET', '/v1/session').then(() => true, (error) => error.status > 0).then((answers) => set(live.get().status, { answers }));
 }
 
 function hear() {
@@ -48,7 +49,7 @@ function open() {
   source.addEventListener('tick', (event) => { hear(); set('live', { tick: JSON.parse(event.data) }); });
   source.addEventListener('error', () => {
     const isClosed = source?.readyState === EventSource.CLOSED;
-    set('lost');
+    set('lost', { answers: false });
     // The browser gives up after an HTTP error, such as that of a server that starts or of a session that ended.
     if (isClosed) lose();
   });

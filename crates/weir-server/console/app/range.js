@@ -20,17 +20,24 @@ export const useRangeUsers = () => useStore(users);
 
 const NAMES = { '1h': 'last hour', '6h': 'last 6 h', '24h': 'last 24 h', '7d': 'last 7 days', '30d': 'last 30 days', '90d': 'last 90 days' };
 
+let kept = {};
+/** The end of a range up to now, in seconds. A page keeps it, for an hour at most, so that its lists keep what they loaded. */
+function endOf(page, key) {
+  if (kept.page !== page) kept = { page };
+  const now = Date.now() / 1000;
+  if (!(kept[key] > now - 3600)) kept[key] = Math.floor(now / 60) * 60 + 60;
+  return kept[key];
+}
+
 /** { from, to } as RFC 3339, fromSecs, toSecs, label, zoom(from, to), isCustom. `initial`: a key of SIZES. */
 export function useRange(initial = '24h') {
-  const { query } = useRoute();
+  const { path, query } = useRoute();
   const key = sizeOf(query.get('range'), initial);
   const [start, end] = zoomed(query) ?? [];
   const isCustom = start !== undefined;
   useEffect(() => { users.set(users.get() + 1); return () => users.set(users.get() - 1); }, []);
-  // The end moves by whole minutes, so that a page that renders twice asks once.
-  const minute = Math.floor(Date.now() / 60000) * 60 + 60;
-  const size = SIZES[key];
-  const [fromSecs, toSecs] = isCustom ? [start, end] : [minute - size, minute];
+  const now = endOf(path, key);
+  const [fromSecs, toSecs] = isCustom ? [start, end] : [now - SIZES[key], now];
   return useMemo(() => ({
     fromSecs, toSecs, isCustom,
     from: new Date(fromSecs * 1000).toISOString(),

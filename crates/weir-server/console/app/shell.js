@@ -1,6 +1,6 @@
 // The frame around every page: navigation, header, user menu.
 import { html, useEffect, useRef, useState } from './view.js';
-import { Link, useRoute, segments } from './router.js';
+import { Link, keeping, useRoute, segments } from './router.js';
 import { useStore } from './store.js';
 import { session, signOut } from './session.js';
 import { useLive } from './live.js';
@@ -12,8 +12,11 @@ import { ActionDialog } from './dialog.js';
 import { Toasts, toast } from './toast.js';
 import { reached } from './sections.js';
 
+// With its version, which the page knows: a browser keeps that one.
+const ICON = document.querySelector('link[rel=icon]').href;
+
 const Nav = ({ current, user }) => html`<nav class="nav" aria-label="Sections">
-  ${reached(user).map(({ key, label, href }) => html`<${Link} href=${href} aria-current=${key === current ? 'page' : undefined}><${Icon} name=${key} /><span>${label}</span><//>`)}
+  ${reached(user).map(({ key, label, href, range }) => html`<${Link} href=${range ? keeping(href) : href} aria-current=${key === current ? 'page' : undefined}><${Icon} name=${key} /><span>${label}</span><//>`)}
 </nav>`;
 
 const LIVE = {
@@ -32,7 +35,7 @@ function LiveDot() {
 const GRACE_MS = 4000;
 /** Says that what is on the page may be old. A short pause, as of a restart, is only shown by the dot. */
 function LostBanner() {
-  const { status, lostAt } = useLive();
+  const { status, lostAt, answers } = useLive();
   const [now, setNow] = useState(0);
   useEffect(() => {
     if (!lostAt) return undefined;
@@ -40,8 +43,8 @@ function LostBanner() {
     return () => clearTimeout(timer);
   }, [lostAt]);
   if (status !== 'lost' || now - lostAt < GRACE_MS - 100) return null;
-  return html`<p class="lost-banner" role="alert"><${Status} kind="bad">The server does not answer<//>
-    What you see is from before <${Time} at=${new Date(lostAt).toISOString()} />. It is tried again, and the page goes on by itself.</p>`;
+  return html`<p class="lost-banner" role="alert"><${Status} kind="bad">${answers ? 'Live values do not arrive' : 'The server does not answer'}<//>
+    ${answers ? 'They are' : 'What you see is'} from before <${Time} at=${new Date(lostAt).toISOString()} />. It is tried again, and the page goes on by itself.</p>`;
 }
 
 /** A menu of buttons that closes on Escape, on a click elsewhere and when the focus leaves. */
@@ -81,7 +84,7 @@ export function Shell({ range, children }) {
   return html`<a class="skip" href="#main">Skip to content</a>
     <div class="shell">
       <header class="top">
-        <${Link} href="/" class="brand" aria-label="Weir, overview"><img src="/assets/icon.svg" alt="" width="22" height="22" /><span>Weir</span><//>
+        <${Link} href="/" class="brand" aria-label="Weir, overview"><img src=${ICON} alt="" width="22" height="22" /><span>Weir</span><//>
         ${user.demo && html`<span class="demo-mark" title="This server runs on generated data in a folder of its own">demo data</span>`}
         <span class="grow"></span>
         ${range && isRangeUsed && html`<${RangePicker} initial=${range} />`}

@@ -1,5 +1,5 @@
 // Lists: search, sort, cursor paging, keyboard, cards on phones.
-import { html, useMemo, useRef } from './view.js';
+import { html, useEffect, useMemo, useRef } from './view.js';
 import { Link, navigate, useQuery } from './router.js';
 import { Empty, ErrorBox, Skeleton, Icon } from './ui.js';
 import { count, number } from './format.js';
@@ -82,15 +82,18 @@ function Row({ row, columns, href, onOpen }) {
  *   href(row)    where a row leads; or onOpen(row)
  *   empty        { title, text, command, action } when there is nothing at all
  *   of           how many are loaded, when `items` are only those that a filter selects
+ *   whole        how many pages may be loaded so that search and order are of all rows, not of those that happen to be here
  *   filters      nodes beside the search box; search=false hides the box, foot=false the count
  */
 export function DataTable({
   id, label, columns, items, list, href, onOpen, empty = {}, filters, search = true, sort: initialSort = '',
-  searchText, rowKey = (row) => row.id, skeletonRows = 6, serverSearch, actions, foot = true, hint, of,
+  searchText, rowKey = (row) => row.id, skeletonRows = 6, serverSearch, actions, foot = true, hint, of, whole = 0,
 }) {
   const source = list ?? { items, loading: items === undefined, error: null };
   const { rows, q, setQ, sort, setSort } = useRows({ id, items: source.items, columns, initialSort, searchText, serverSearch });
   const box = useRef(null);
+  const isPart = source.hasMore && source.pages < whole && !source.loading && !source.error;
+  useEffect(() => { if (isPart) source.more(whole - source.pages); }, [isPart]);
   const loaded = of ?? source.items?.length;
   // Nothing of what is loaded is not nothing: the rest can be loaded.
   const isEmpty = source.items?.length === 0 && !q && !source.hasMore;

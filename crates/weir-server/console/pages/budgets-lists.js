@@ -59,9 +59,9 @@ export function AuditTab({ scope: { api, org, app, config } }) {
   const list = useList(`${api}/audit`);
   const columns = useMemo(() => [
     { key: 'action', label: 'Change', sort: (row) => row.action, render: (row) => row.action.replaceAll('_', ' ') },
-    { key: 'subject', label: 'Of', sort: (row) => row.subject, render: (row) => html`<code class="wrap">${row.subject}</code>` },
-    { key: 'detail', label: 'Details', render: (row) => html`<span class="wrap">${row.detail ?? '–'}</span>` },
-    { key: 'actor', label: 'By', sort: (row) => row.actor, render: (row) => html`<span class="wrap">${row.actor}</span>` },
+    { key: 'subject', label: 'Of', sort: (row) => row.subject, render: (row) => html`<code class="wrap">${plain(row.subject)}</code>` },
+    { key: 'detail', label: 'Details', render: (row) => html`<span class="wrap">${plain(row.detail ?? '–')}</span>` },
+    { key: 'actor', label: 'By', sort: (row) => row.actor, render: (row) => html`<span class="wrap">${plain(row.actor)}</span>` },
     { key: 'at', label: 'When', sort: (row) => row.at, render: (row) => html`<${Time} at=${row.at} zone=${config.timezone} />` },
   ], [config]);
   return html`<${Card} title="Audit" sub=${html`Times of ${config.timezone} on hover; also <code>${weir('keeper', 'audit', org, ...(app ? ['--app', app] : []))}</code>`}>

@@ -1,6 +1,7 @@
 // The webhooks of an org with their last deliveries, and the form that creates or changes one.
 import { html, useState } from '../app/view.js';
-import { put, mustBeAsLoaded } from '../app/api.js';
+import { part } from '../app/router.js';
+import { ApiError, get, put, mustBeAsLoaded } from '../app/api.js';
 import { toast } from '../app/toast.js';
 import { Dialog, act } from '../app/dialog.js';
 import { Commands, weir } from '../app/command.js';
@@ -18,7 +19,7 @@ export function WebhookForm({ org, api, hook, onDone, onStale, onClose }) {
   const [flips, setFlips] = useState(hook.flips ?? true);
   const [allExceeded, setAllExceeded] = useState(hook.all_exceeded ?? true);
   const [state, setState] = useState({});
-  const address = `${api}/webhooks/${encodeURIComponent(id)}`;
+  const address = `${api}/webhooks/${part(id)}`;
   const body = { url, thresholds_pct: thresholds, flips, all_exceeded: allExceeded };
   // The command line has no words for a webhook without thresholds: none is shown then.
   const words = ['keeper', 'webhooks', 'set', org, id || 'ID', '--url', url, ...thresholds.flatMap((one) => ['--threshold', one]),
@@ -32,6 +33,9 @@ export function WebhookForm({ org, api, hook, onDone, onStale, onClose }) {
     setState({ busy: true });
     try {
       if (!isNew) await mustBeAsLoaded(address, hook, Object.keys(body));
+      else if ((await get(`${api}/webhooks`)).items.some((one) => one.id === id)) {
+        throw new ApiError(409, { error: 'EXISTS', detail: `The org has a webhook ${id} already. Choose another id, or close this and change that one.` });
+      }
       const result = await put(address, body);
       toast(isNew ? 'Webhook added' : 'Webhook changed');
       onDone(result);
@@ -72,7 +76,7 @@ const WAIT_MS = 60000;
 const STATES = { delivered: 'good', queued: 'idle', failed: 'bad', dropped: 'bad' };
 
 function Hook({ hook, org, api, zone, onEdit, reload }) {
-  const address = `${api}/webhooks/${encodeURIComponent(hook.id)}`;
+  const address = `${api}/webhooks/${part(hook.id)}`;
   const list = useList(`${address}/deliveries`, {}, { size: 10 });
   const failing = list.items?.[0]?.status === 'failed';
   // Notices are sent in order: while one is tried again, those after it wait.

@@ -5,16 +5,13 @@ import { act } from '../app/dialog.js';
 import { weir } from '../app/command.js';
 import { DataTable } from '../app/table.js';
 import { Card, ErrorBox, Num, Status, Time, Segmented } from '../app/ui.js';
-import { duration } from '../app/format.js';
+import { duration, plain } from '../app/format.js';
 import { useQuery } from '../app/router.js';
 import { useRange, RangePicker } from '../app/range.js';
 
-/** A feed that is behind by more than three of its pauses, and by a minute at least, is late. */
-const isLate = (job) => job.lag_ms > Math.max(60000, job.every_secs * 3000);
-
 function JobStatus({ job }) {
   if (job.state === 'failed' || job.last_outcome === 'failed') return html`<${Status} kind="bad">failed<//>`;
-  if (isLate(job)) return html`<${Status} kind="warn">late<//>`;
+  if (job.late) return html`<${Status} kind="warn">late<//>`;
   if (job.state === 'running') return html`<${Status} kind="info">running<//>`;
   if (!job.runs) return html`<${Status} kind="idle">no run yet<//>`;
   return html`<${Status} kind="good">${job.state === 'waiting_for_lease' ? 'runs elsewhere' : 'current'}<//>`;
@@ -71,12 +68,12 @@ export function SecurityTab() {
   const list = useList('/v1/security-log', { from: range.from, to: range.to }, { size: 100 });
   const columns = useMemo(() => [
     { key: 'action', label: 'Event', sort: (row) => row.action, render: (row) => html`<${Status} kind=${kindOf(row.action)}>${row.action.replaceAll('_', ' ')}<//>` },
-    { key: 'actor', label: 'By', sort: (row) => row.actor, render: (row) => html`<span class="wrap">${row.actor ?? '–'}</span>` },
-    { key: 'target', label: 'About', render: (row) => html`<code class="wrap">${row.target ?? '–'}</code>` },
-    { key: 'detail', label: 'Details', render: (row) => html`<span class="wrap">${row.detail ?? '–'}</span>` },
-    { key: 'address', label: 'From', render: (row) => row.client_address ?? 'this machine' },
+    { key: 'actor', label: 'By', sort: (row) => row.actor, render: (row) => html`<span class="wrap">${plain(row.actor ?? '–')}</span>` },
+    { key: 'target', label: 'About', render: (row) => html`<code class="wrap">${plain(row.target ?? '–')}</code>` },
+    { key: 'detail', label: 'Details', render: (row) => html`<span class="wrap">${plain(row.detail ?? '–')}</span>` },
+    { key: 'address', label: 'From', render: (row) => plain(row.client_address ?? 'this machine') },
     { key: 'at', label: 'When', sort: (row) => row.at, render: (row) => html`<span title=${`request ${row.request_id}`}><${Time} at=${row.at} /></span>` },
   ], []);
   return html`<${Card} title="Security log" sub="The last 90 days, the newest first" actions=${html`<${RangePicker} initial="90d" sizes=${['24h', '7d', '30d', '90d']} />`}>
-    <${DataTable} id="log" label="events" columns=${columns} list=${list} sort="-at" empty=${{ title: 'No events in this range' }} /><//>`;
+    <${DataTable} id="log" label="events" columns=${columns} list=${list} sort="-at" empty=${{ title: 'No events in this range', text: 'Sign-ins, tokens and keys are recorded here. The same from a terminal:', command: weir('security-log') }} /><//>`;
 }

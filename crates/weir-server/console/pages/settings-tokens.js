@@ -7,6 +7,7 @@ import { Commands, weir } from '../app/command.js';
 import { DataTable } from '../app/table.js';
 import { Card, Code, ErrorBox, Field, Segmented, Status, Time } from '../app/ui.js';
 import { useQuery } from '../app/router.js';
+import { plain } from '../app/format.js';
 
 const isOver = (row) => row.revoked_at || Date.parse(row.expires_at) <= Date.now();
 const SHOW = [['', 'In force'], ['all', 'All']];
@@ -21,7 +22,7 @@ export function TokensTab() {
     command: weir('token', 'revoke', row.id), request: { method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(row.id)}` }, done: `${row.name} is revoked`,
   }).then((result) => { if (result !== undefined) list.reload(); });
   const columns = useMemo(() => [
-    { key: 'name', label: 'Name', sort: (row) => row.name, render: (row) => html`<span class="wrap" title=${row.id}>${row.name}</span>${row.session && html` <span class="tag">session</span>`}` },
+    { key: 'name', label: 'Name', sort: (row) => row.name, render: (row) => html`<span class="wrap" title=${row.id}>${plain(row.name)}</span>${row.session && html` <span class="tag">session</span>`}` },
     { key: 'scope', label: 'Scopes', sort: (row) => row.scope, render: (row) => html`<span class="tags">${row.scope.split(' ').map((one) => html`<span class="tag">${one}</span>`)}</span>` },
     { key: 'state', label: 'State', render: (row) => (row.revoked_at ? html`<${Status} kind="bad">revoked<//>` : html`<${Status} kind="good">in force<//>`) },
     { key: 'created', label: 'Issued', sort: (row) => row.created_at, render: (row) => html`<${Time} at=${row.created_at} />` },

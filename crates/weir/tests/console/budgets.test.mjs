@@ -59,6 +59,47 @@ test('a changed quota is replayed, then saved, with the name of the person in th
   assert.match(items[0].actor, /ada/);
 });
 
+test('a replay says when the form has changed since, and its day is in the address', async () => {
+  const page = await open();
+  await visit(page, `/budgets/${ORG}/what-if`);
+  const today = await page.getByLabel('Replay the day').getAttribute('max');
+  await page.getByLabel('Replay the day').fill(today);
+  await page.waitForURL(`**/what-if?replay=${today}`);
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByText('what would have happened').waitFor();
+  assert.equal(await page.getByText('Of other values').count(), 0);
+  await page.getByLabel('Quota of premium in dollars a day').fill('0.25');
+  await page.getByText('Of other values').waitFor();
+  await check(page, 'a replay of other values');
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByText('Of other values').waitFor({ state: 'detached' });
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.getByLabel('Replay the day').inputValue(), today);
+});
+
+test('a new webhook does not overwrite one with the same id', async () => {
+  const hook = `/api/v1/orgs/${ORG}/webhooks/taken`;
+  await api('PUT', hook, { url: 'https://ops.example.com/first', thresholds_pct: [50], flips: true, all_exceeded: true });
+  const page = await open();
+  await visit(page, `/budgets/${ORG}/webhooks`);
+  await page.getByRole('button', { name: 'Add a webhook…' }).click();
+  await page.getByLabel('Id', { exact: true }).fill('taken');
+  await page.getByLabel('URL that notices are posted to').fill('https://ops.example.com/second');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText('The org has a webhook taken already').waitFor();
+  assert.equal((await api('GET', hook)).url, 'https://ops.example.com/first');
+  await api('DELETE', hook);
+});
+
+test('what the request did not say is not said', async () => {
+  const page = await open();
+  await page.route('**/api/v1/budgets?org=*', (route) => route.fulfill({ status: 503, json: { detail: 'the store does not answer', request_id: 'f00' } }));
+  await visit(page, `/budgets/${ORG}`);
+  await page.getByText('not known: the request failed').waitFor();
+  assert.equal(await page.getByText('Not today').count(), 0);
+});
+
 test('the order of the chain changes by keyboard', async () => {
   const page = await open();
   await visit(page, `/budgets/${ORG}/what-if`);

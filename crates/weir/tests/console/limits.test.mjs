@@ -60,6 +60,23 @@ test('a limit is changed: preview, plan, save, and it is in force', async () => 
   await check(page, 'after the change');
 });
 
+test('a plan that comes after the next edit is not shown', async () => {
+  await api('PUT', `${NS}/limits/resources/lim-late`, { limits: [tokens('rpm', 10)] });
+  const page = await open();
+  await visit(page, '/limits/edit?level=resource&resource=lim-late');
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.route('**/limits/plan', async (route) => { await held; await route.continue(); });
+  await page.getByLabel('Rate').fill('20/h');
+  await page.getByRole('button', { name: 'Show the plan' }).click();
+  await page.getByLabel('Rate').fill('30/h');
+  const answered = page.waitForResponse('**/limits/plan');
+  release();
+  await answered;
+  await eventually(() => page.getByRole('button', { name: 'Show the plan' }).isDisabled(), false);
+  assert.equal(await page.getByRole('button', { name: 'Save the limits' }).count(), 0, 'a plan of the old draft cannot be saved');
+});
+
 test('limits of an entity are set and removed', async () => {
   const page = await open();
   await visit(page, '/limits/edit?level=entity&entity=lim-user&resource=lim-model');

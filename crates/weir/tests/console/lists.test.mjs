@@ -19,15 +19,93 @@ const budget = (id, status) => ({
   projected_exhaustion_at: null, last_14_days: Array(14).fill(0), models: [],
 });
 
-test('a filter that finds nothing on the first page does not end there', async () => {
+test('the fullest orgs come first, and a filter finds them, on whatever page they are', async () => {
   const page = await open();
-  await page.route('**/api/v1/budgets?*', (route) => route.fulfill({ json: route.request().url().includes('cursor=')
-    ? { items: [budget('late', 'EXCEEDED')], next_cursor: null } : { items: Array.from({ length: 100 }, (_, i) => budget(`o-${i}`, 'NORMAL')), next_cursor: 'next' } }));
+  let last = 3;
+  await page.route('**/api/v1/budgets?*', (route) => {
+    const at = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
+    const items = Array.from({ length: 100 }, (_, i) => budget(`o-${at}-${i}`, 'NORMAL'));
+    return route.fulfill({ json: at === 3 ? { items: [budget('late', 'EXCEEDED')], next_cursor: null } : { items, next_cursor: at < last ? String(at + 1) : null } });
+  });
+  await visit(page, '/budgets');
+  await page.getByText('301 orgs', { exact: true }).waitFor();
+  await eventually(() => page.locator('tbody tr').first().textContent().then((text) => text.startsWith('Org late')), true);
   await visit(page, '/budgets?state=exceeded');
-  await page.getByText('None of the 100 loaded orgs is of this kind.').waitFor();
-  await page.getByRole('button', { name: 'Load more' }).click();
-  await page.getByText('Org late').waitFor();
-  await page.getByText('1 of 101 orgs').waitFor();
+  await page.getByText('1 of 301 orgs').waitFor();
+  await page.unroute('**/api/v1/budgets?*');
+  last = Infinity;
+  await page.route('**/api/v1/budgets?*', (route) => {
+    const at = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
+    return route.fulfill({ json: { items: Array.from({ length: 100 }, (_, i) => budget(`o-${at}-${i}`, 'NORMAL')), next_cursor: String(at + 1) } });
+  });
+  await visit(page, '/budgets');
+  await page.getByText('1,000 orgs loaded; search and order are of these').waitFor();
+  await visit(page, '/budgets?state=exceeded');
+  await page.getByText('None of the 1,000 loaded orgs is of this kind.').waitFor();
+  await page.getByRole('button', { name: 'Load more' }).waitFor();
+});
+
+test('typing a search long after the page was opened loads nothing again, and tabs keep the range', async () => {
+  const page = await open();
+  await page.clock.install();
+  let reads = 0;
+  page.on('request', (request) => { if (/v1\/reviews\?/.test(request.url())) reads += 1; });
+  await visit(page, '/reviews/list?range=7d');
+  assert.equal(reads, 1);
+  await page.clock.runFor(5 * 60_000);
+  await page.getByLabel('Search reviews').or(page.getByLabel('Of', { exact: true })).first().waitFor();
+  await page.evaluate(() => history.replaceState(null, '', `${location.pathname}?range=7d&reviews.q=x`));
+  await page.evaluate(() => dispatchEvent(new PopStateEvent('popstate')));
+  await page.clock.runFor(2_000);
+  assert.equal(reads, 1, 'the end of the range stays');
+  await page.getByRole('link', { name: 'Findings' }).first().click();
+  await page.waitForURL('**/reviews/findings?range=7d');
+  await page.getByRole('link', { name: 'Limits', exact: true }).click();
+  await page.waitForURL('**/limits?range=7d');
+});
+
+test('a name of dots, or a type that is none, never becomes another path', async () => {
+  const page = await open();
+  const asked = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await visit(page, '/limits/edit?level=entity&entity=..&resource=..');
+  await visit(page, '/practice/jobs?type=..%2F..%2Fusers');
+  await visit(page, '/practice/jobs/users%2F1/2');
+  await page.getByText('There is no such page').waitFor();
+  await visit(page, '/reviews/list?by=repo&value=../..');
+  assert.deepEqual(asked.filter((one) => !/^\/(v1\/(session|live|namespaces\/default\/|practice\/jobs\/script-generation$|reviews\/repos\/%252E%252E\/%252E%252E)|assets|limits|practice|reviews)/.test(one)), []);
+  assert.ok(asked.includes('/v1/namespaces/default/limits/entities/%252E%252E/%252E%252E') || asked.includes('/v1/namespaces/default/limits/plan'), 'the level is asked for as a name');
+});
+
+for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+  test(`a drag over one day of an org in ${zone} selects that day`, async () => {
+    const org = `lists-${zone.split('/')[1].toLowerCase().replace('_', '-')}`;
+    await api('PUT', `/api/v1/orgs/${org}`, { org_name: org, timezone: zone, quota_scope: 'ORG', model_ordering: ['premium'], quotas: { premium: 1_000_000 } });
+    const page = await open();
+    await visit(page, `/budgets/${org}`);
+    const box = await page.locator('.u-over').first().boundingBox();
+    // 31 days, and six tenths of a day on both sides.
+    const middle = box.x + box.width * (1 - 0.6 / 31.2);
+    await page.mouse.move(middle - 8, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(middle + 8, box.y + 60, { steps: 4 });
+    await page.mouse.up();
+    const day = new Intl.DateTimeFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'short' }).format(new Date());
+    await page.getByText(`${day} to ${day}, days of ${zone}.`).waitFor();
+  });
+}
+
+test('a past day shows its last fallback among its hours', async () => {
+  const page = await open();
+  const sticky = { active_model_label: 'standard', previous_model_label: 'premium', activated_at: '2026-11-10T02:30:00Z', reason: 'QUOTA_EXCEEDED' };
+  await page.route('**/aggregates?from=2026-11-10&to=2026-11-10', async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    await route.fulfill({ json: { ...json, items: [{ ...json.items[0], sticky }] } });
+  });
+  await page.route('**/aggregates/2026-11-10/hours', (route) => route.fulfill({ json: { date: '2026-11-10', is_recorded: true, labels: ['premium'], hours: [{ start: '2026-11-10T02:00:00Z', spent_usd_micros: 5, models: { premium: 5 } }] } }));
+  await visit(page, '/budgets/lists-org?day=2026-11-10');
+  await page.getByRole('figure', { name: 'Spend by hour and model' }).getByText('last fallback').waitFor();
 });
 
 test('a list that is read again keeps its rows, its loaded pages and the focus', async () => {
@@ -73,8 +151,8 @@ test('models that come together differ in colour, and money keeps every micro-do
   const page = await open();
   await visit(page, '/settings');
   const [colours, texts] = await page.evaluate(async () => {
-    const { seriesOf } = await import('/assets/app/series.js');
-    const { count, exactMoney, smallMoney } = await import('/assets/app/format.js');
+    const modules = await import(document.querySelector('script[type=module]').src);
+    const { app_series: { seriesOf }, app_format: { count, exactMoney, smallMoney } } = modules;
     localStorage.removeItem('weir.series');
     const names = (prefix) => Array.from({ length: 7 }, (_, i) => seriesOf(`${prefix}-${i}`));
     const colours = [names('first'), names('second')].map((all) => new Set(all).size);
