@@ -3,7 +3,7 @@ import { get, withQuery, session } from './api.js';
 import { plain } from './format.js';
 import { path, segments, route } from './router.js';
 import { addPaletteSource, matches } from './palette.js';
-import { signOut } from './session.js';
+import { signOut, namespacesOf } from './session.js';
 import { toggleTheme } from './theme.js';
 import { reached } from './sections.js';
 
@@ -17,19 +17,21 @@ function here() {
   return ORG_TABS.map(([label, tab]) => ({ label: `${label} of ${org}`, hint: 'here', href: path`/budgets/${org}` + tab }));
 }
 
+const reaches = (section) => Boolean(session.get()) && reached(session.get()).some(({ key }) => key === section);
+
 const PREFIX = /^[A-Za-z0-9][A-Za-z0-9_.:@-]+$/;
 const PAGES = 10;
 const ENOUGH = 8;
 /**
  * A source that reads a list page by page, and further only while too little of it matches. What was read serves while the
- * palette stays open.
+ * palette stays open; nothing is read before two letters, or beyond the session's scopes.
  */
-function searched(route, entryOf) {
+function searched(section, route, entryOf) {
   let read = { entries: [], cursor: '', pages: 0 };
   return async (text, signal, isFirst) => {
-    if (!session.get()) return [];
     if (isFirst) read = { entries: [], cursor: '', pages: 0 };
-    const isWanted = () => read.cursor !== null && read.pages < (text.length < 2 ? 1 : PAGES) && read.entries.filter((entry) => matches(entry, text)).length < ENOUGH;
+    if (text.length < 2 || !reaches(section)) return [];
+    const isWanted = () => read.cursor !== null && read.pages < PAGES && read.entries.filter((entry) => matches(entry, text)).length < ENOUGH;
     while (isWanted()) {
       const before = read;
       const page = await get(withQuery(route(session.get()), { limit: 100, cursor: before.cursor }), { signal });
@@ -46,15 +48,15 @@ export function startPalette() {
     ...(session.get()?.admin ? SETTINGS.map(([label, tab]) => ({ label, hint: 'settings', href: `/settings/${tab}` })) : []),
   ]);
   // Who may not list orgs sees those of the own budgets.
-  addPaletteSource('orgs', searched((session) => (session.admin ? '/api/v1/orgs' : '/api/v1/budgets'),
+  addPaletteSource('orgs', searched('budgets', (session) => (session.admin ? '/api/v1/orgs' : '/api/v1/budgets'),
     (org) => ({ label: plain(org.org_name), hint: `budget ${org.org_id}`, href: path`/budgets/${org.org_id}` })));
   addPaletteSource('entities', async (text, signal) => {
-    if (!PREFIX.test(text) || !reached(session.get()).some(({ key }) => key === 'limits')) return [];
-    const ns = route.get().query.get('ns') || 'default';
+    if (!PREFIX.test(text) || !reaches('limits')) return [];
+    const ns = route.get().query.get('ns') || (namespacesOf(session.get())[0] ?? 'default');
     const { items } = await get(withQuery(path`/v1/namespaces/${ns}/entities`, { prefix: text, limit: 8 }), { signal });
     return items.map((entity) => ({ label: entity.id, hint: `entity of ${ns}`, href: withQuery(path`/limits/entities/${entity.id}`, { ns: ns === 'default' ? null : ns }) }));
   });
-  addPaletteSource('reviews', searched(() => '/v1/reviews',
+  addPaletteSource('reviews', searched('reviews', () => '/v1/reviews',
     (review) => ({ label: plain(review.pr_title || 'Untitled'), hint: `review of ${review.owner}/${review.repo} #${review.pr_number}`, href: path`/reviews/review/${review.review_id}` })));
   addPaletteSource('commands', () => [
     { label: 'Switch between light and dark', hint: 'command', run: toggleTheme },

@@ -23,7 +23,8 @@ function useEntries(text) {
   useEffect(() => {
     const abort = new AbortController();
     const found = new Map();
-    const show = () => { if (!abort.signal.aborted) setEntries([...sources.keys()].flatMap((id) => found.get(id) ?? [])); };
+    // In the order of arrival, so that nothing moves under the cursor.
+    const show = () => { if (!abort.signal.aborted) setEntries([...found.values()].flat()); };
     const timer = setTimeout(() => {
       const first = isFirst.current;
       isFirst.current = false;
@@ -66,7 +67,7 @@ function Box() {
   useEffect(() => { list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }); }, [at]);
   return html`<${Dialog} title="Go to" class="palette" onClose=${close}>
     <label class="search"><${Icon} name="search" /><span class="visually-hidden">Search pages, orgs, entities, reviews and commands</span>
-      <input autofocus type="search" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${entries[at] ? `palette-${at}` : undefined}
+      <input autofocus type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${entries[at] ? `palette-${at}` : undefined}
         placeholder="Pages, orgs, entities, reviews, commands" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${onKey} /></label>
     <ul id="palette-list" role="listbox" aria-label="Results" ref=${list}>
       ${entries.map((entry, i) => html`<li id=${`palette-${i}`} role="option" aria-selected=${String(i === at)} onClick=${() => open(entry)} onMouseMove=${() => setAt(i)}>

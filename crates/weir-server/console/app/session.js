@@ -15,15 +15,30 @@ session.subscribe((now) => {
   else if (!localStorage.getItem(MARK)) localStorage.setItem(MARK, '1');
 });
 
+/** Whoever comes next finds nothing of this session: not in the document, which starts anew, and not in the browser. */
+function startAnew() {
+  localStorage.removeItem('weir.series');
+  history.replaceState(null, '', '/');
+  location.reload();
+}
+
 function leave() {
+  const had = session.get();
   ended.set(false);
   session.set(null);
+  if (had) startAnew();
+}
+
+const holder = ({ subject, scopes }) => `${subject} ${scopes}`;
+function enter(now) {
+  const before = session.get();
+  if (before && holder(before) !== holder(now)) startAnew(); else session.set(now);
 }
 
 export async function loadSession() {
   if (!localStorage.getItem(MARK)) { leave(); return; }
   try {
-    session.set(await request('GET', '/v1/session', { atOnce: true }));
+    enter(await request('GET', '/v1/session', { atOnce: true }));
     sessionError.set(null);
     ended.set(false);
   } catch (error) {
@@ -44,7 +59,7 @@ export function followOtherTabs() {
 
 export async function signIn(credential, name) {
   const body = name ? { credential, name } : { credential };
-  session.set(await request('POST', '/v1/session', { body }));
+  enter(await request('POST', '/v1/session', { body }));
   ended.set(false);
   localStorage.setItem(MARK, String(Date.now()));
 }
@@ -59,10 +74,18 @@ export async function signOut({ everywhere = false } = {}) {
     // A session that has ended already is signed out; anything else must be seen.
     if (error.status !== 401) throw error;
   }
+  localStorage.removeItem('weir.name');
   leave();
 }
 
-/** Whether the session's scopes reach `scope`, for hiding actions that the server would refuse anyway. */
-export function may(current, scope) {
-  return Boolean(current && (current.admin || current.scopes?.includes(scope)));
-}
+/** What the scopes of a session name: `ns:acme:read` gives ['acme'] of the kind `ns`; `reviews:read` names nothing. */
+export const named = (user, kind) => (user?.scopes ?? []).map((one) => one.split(':'))
+  .filter(([of, id]) => of === kind && id && !(kind === 'reviews' && id === 'read')).map(([, id]) => decodeURIComponent(id));
+/** The namespaces that the scopes name, `default` first; none for an administrator, who reaches all. */
+export const namespacesOf = (user) => (user?.admin ? [] : named(user, 'ns').sort((a, b) => (b === 'default') - (a === 'default')));
+/** The apps of a session that reaches no org as a whole: [{ org, app }]. */
+export const appsOf = (user) => named(user, 'app').map((app) => ({ org: named(user, 'org')[0], app }));
+
+/** Whether the session has one of these scopes, so that the server does not refuse what takes it. An app beside it narrows an org. */
+export const may = (user, ...scopes) => Boolean(user && (user.admin || scopes.some((one) => user.scopes?.includes(one)
+  && !(one.startsWith('org:') && named(user, 'app').length))));

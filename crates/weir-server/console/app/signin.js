@@ -34,7 +34,7 @@ export function SignIn() {
       <h1><img src="/assets/icon.svg" alt="" width="28" height="28" /> Weir</h1>
       <p class="sub">Sign in with the admin key, or with a token: it sees what its scopes reach.</p>
       <${Credential} value=${credential} onChange=${setCredential} error=${error} />
-      <${Field} id="name" label="Your name" hint="Stands beside your changes in the audit. Optional.">
+      <${Field} id="name" label="Your name" hint="With the admin key: stands beside your changes in the audit. A token has a name of its own.">
         <input id="name" autocomplete="nickname" maxlength="64" aria-describedby="name-hint" value=${name} onInput=${(event) => setName(event.target.value)} />
       <//>
       <button class="primary" disabled=${busy || !credential.trim()}>Sign in</button>

@@ -1,8 +1,9 @@
 // Small components that every page uses.
 import { html, useState, useEffect, useRef } from './view.js';
-import { Link } from './router.js';
+import { Link, keeping } from './router.js';
 import { number, compact, money, exactMoney, relative, exactTime, percent, HERE } from './format.js';
 import { toast } from './toast.js';
+import { session, may } from './session.js';
 
 const ICONS = {
   overview: 'M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-3H4zM14 7h6V4h-6z',
@@ -35,7 +36,13 @@ export const Card = ({ title, sub, actions, children, class: name = '', id }) =>
     ${children}
   </section>`;
 
-export const PageHead = ({ title, sub, crumbs = [], actions }) => html`
+const lacks = (needs) => needs && !may(session.get(), ...[needs].flat());
+/** A button of an action. A session that has none of the scopes that it `needs` (a text, or several) sees which one it takes. */
+export const Button = ({ needs, disabled, title, children, ...rest }) => html`<button type="button" ...${rest} disabled=${disabled || lacks(needs)}
+  title=${lacks(needs) ? `This takes the scope ${[needs].flat().join(' or ')}` : title}>${children}</button>`;
+
+/** `needs`: the scope that changes on the page take; who has it not is told so. */
+export const PageHead = ({ title, sub, crumbs = [], actions, needs }) => html`
   <header class="page-head">
     <div>
       ${crumbs.length > 0 && html`<nav class="crumbs" aria-label="Breadcrumb">
@@ -43,6 +50,7 @@ export const PageHead = ({ title, sub, crumbs = [], actions }) => html`
       </nav>`}
       <h1 title=${typeof title === 'string' && title.length > 80 ? title : undefined}>${title}</h1>
       ${sub && html`<p class="sub">${sub}</p>`}
+      ${lacks(needs) && html`<p class="sub"><${Status}>read only<//> Changes take the scope <code>${[needs].flat()[0]}</code>.</p>`}
     </div>
     ${actions && html`<div class="actions">${actions}</div>`}
   </header>`;
@@ -116,6 +124,9 @@ export function Sparkline({ values = [], label }) {
 
 export const Skeleton = ({ width = '8ch' }) => html`<span class="skeleton" style=${{ width }} aria-hidden="true"></span>`;
 
+/** An error in one line, for a hint. */
+export const failureText = (error) => `${error.message}${error.requestId ? ` Request id ${error.requestId}` : ''}`;
+
 /** What failed, what to do, and the id to give to whoever reads the server's log. */
 export const ErrorBox = ({ error, retry }) => html`
   <div class="error-box" role="alert">
@@ -160,7 +171,7 @@ export function Tabs({ items, current, label = 'Views' }) {
     if (tab) bar.current.scrollLeft = tab.offsetLeft - (bar.current.clientWidth - tab.offsetWidth) / 2;
   }, [current]);
   return html`<nav class="tabs" aria-label=${label} ref=${bar}>
-  ${items.map(([href, text]) => html`<${Link} href=${href} aria-current=${href === current ? 'page' : undefined}>${text}<//>`)}
+  ${items.map(([href, text]) => html`<${Link} href=${keeping(href)} aria-current=${href === current ? 'page' : undefined}>${text}<//>`)}
 </nav>`;
 }
 

@@ -3,7 +3,7 @@ import { html, useState } from '../app/view.js';
 import { post } from '../app/api.js';
 import { act, Dialog } from '../app/dialog.js';
 import { weir, Commands } from '../app/command.js';
-import { Card, Code, CopyButton, ErrorBox, Facts, Field, Time } from '../app/ui.js';
+import { Button, Card, Code, CopyButton, ErrorBox, Facts, Field, Time } from '../app/ui.js';
 
 export function CredentialsTab({ scope }) {
   const { config, api, client, name } = scope;
@@ -27,8 +27,8 @@ export function CredentialsTab({ scope }) {
       ['Created', html`<${Time} at=${config.created_at} zone=${config.timezone} />`], ['Configuration version', config.config_version]]} />
     <div class="inline-form pad-y">
       <${Field} id="grace" label="Old secret works for (h)" error=${hours === null && 'whole hours from 0 to 168'}><input id="grace" inputmode="numeric" value=${typed} aria-invalid=${String(hours === null)} onInput=${(event) => setTyped(event.target.value)} /><//>
-      <button type="button" class="primary" disabled=${hours === null} onClick=${rotate}>Rotate the secret…</button>
-      <button type="button" onClick=${cancel}>Cancel a rotation…</button>
+      <${Button} needs="admin" class="primary" disabled=${hours === null} onClick=${rotate}>Rotate the secret…<//>
+      <${Button} needs="admin" onClick=${cancel}>Cancel a rotation…<//>
     </div>
     <p class="sub">The server stores only a hash, so a secret in force cannot be shown again; rotate it instead.</p>
   <//>

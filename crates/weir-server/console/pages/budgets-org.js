@@ -2,6 +2,7 @@
 import { html } from '../app/view.js';
 import { path } from '../app/router.js';
 import { useApi } from '../app/data.js';
+import { session, appsOf } from '../app/session.js';
 import { withQuery } from '../app/api.js';
 import { Bar, ErrorBox, NoPage, PageHead, Stat, Stats, Status, Tabs, Time } from '../app/ui.js';
 import { clock, exactMoney, money, number, percent, plain, smallMoney, today } from '../app/format.js';
@@ -27,16 +28,17 @@ export function OrgPage({ org, app, tab = '' }) {
   const page = useApi(date ? withQuery(`${api}/aggregates`, { from: date, to: date }) : null, { every: 15 });
   const day = { ...page, data: page.data?.items[0] };
   const budget = useApi(app ? null : withQuery('/api/v1/budgets', { org }), { every: 15 });
-  const tabs = TABS.filter(([key]) => !app || APP_TABS.has(key));
+  // The server lists webhooks for administrators only; their address says so to others.
+  const tabs = TABS.filter(([key]) => (app ? APP_TABS.has(key) : key !== 'webhooks' || tab === key || session.get().admin));
   const Tab = tabs.find(([key]) => key === tab)?.[2];
-  const crumbs = [['Budgets', '/budgets'], ...(app ? [[plain(config.data?.org_name ?? org), path`/budgets/${org}`], ['Apps', path`/budgets/${org}/apps`]] : [])];
+  const crumbs = [['Budgets', '/budgets'], ...(app ? [[plain(config.data?.org_name ?? org), path`/budgets/${org}`], ['Apps', path`/budgets/${org}/apps`]].slice(appsOf(session.get()).length ? 2 : 0) : [])];
   if (!Tab) return html`<${NoPage} path=${`${href}/${tab}`} home=${[app ?? org, href]} />`;
   if (config.error && !config.data) return html`<${PageHead} title=${app ?? org} crumbs=${crumbs} /><${ErrorBox} error=${config.error} retry=${config.reload} />`;
   const name = plain((app ? config.data?.app_name : config.data?.org_name) ?? app ?? org);
   const scope = { org, app, api, href, client: app ? [org, app] : [org], name, config: config.data, day, reload: () => { config.reload(); day.reload(); budget.reload(); } };
-  return html`<${PageHead} title=${name} crumbs=${crumbs} sub=${config.data ? html`<code>${app ?? org}</code> · days end at midnight in ${config.data.timezone}, now ${clock(Date.now(), config.data.timezone)}` : ' '} />
+  return html`<${PageHead} title=${name} needs="admin" crumbs=${crumbs} sub=${config.data ? html`<code>${app ?? org}</code> · days end at midnight in ${config.data.timezone}, now ${clock(Date.now(), config.data.timezone)}` : ' '} />
     <${Figures} day=${day.data} budget=${budget.data?.items[0]} config=${config.data} isOrg=${!app} error=${page.error ?? budget.error} />
-    ${page.error && !page.data && html`<${ErrorBox} error=${page.error} retry=${page.reload} />`}
+    ${page.error && html`<${ErrorBox} error=${page.error} retry=${page.reload} />`}
     <${Tabs} label="Views of the budget" items=${tabs.map(([key, label]) => [key ? `${href}/${key}` : href, label])} current=${tab ? `${href}/${tab}` : href} />
     ${config.data ? html`<${Tab} scope=${scope} />` : html`<div class="tab-space"></div>`}`;
 }
@@ -52,8 +54,8 @@ function Figures({ day, budget, config, isOrg, error }) {
       ${day && html`<${Bar} used=${day.total_cost_usd_micros} max=${day.total_quota_usd_micros} label="Spend of the quota" />`}<//>
     <${Stat} label="Current model" loading=${isLoading} value=${isSpent ? html`<${Status} kind="bad">none left<//>` : current ? html`<${Model} label=${current} />` : '–'}
       sub=${isSpent ? 'every quota is spent' : day?.sticky_fallback_active ? html`fell back <${Time} at=${day.sticky?.activated_at} zone=${config?.timezone} />` : 'first of the chain with quota left'} />
-    ${isOrg && html`<${Stat} label="Runs out" loading=${(isLoading || !budget) && !error} value=${isSpent ? 'Already' : budget?.projected_exhaustion_at ? clock(budget.projected_exhaustion_at, config?.timezone) : 'Not today'}
-      kind=${isSpent ? 'bad' : budget?.projected_exhaustion_at ? 'warn' : ''} sub=${isSpent ? 'every quota is spent' : budget?.projected_exhaustion_at ? html`<${Time} at=${budget.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : 'at today\'s pace'} />`}
+    ${isOrg && html`<${Stat} label="Runs out" loading=${(isLoading || !budget) && !error} value=${isSpent ? 'Already' : budget?.projected_exhaustion_at ? clock(budget.projected_exhaustion_at, config?.timezone) : budget ? 'Not today' : '–'}
+      kind=${isSpent ? 'bad' : budget?.projected_exhaustion_at ? 'warn' : ''} sub=${isSpent ? 'every quota is spent' : budget?.projected_exhaustion_at ? html`<${Time} at=${budget.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : budget ? 'at today\'s pace' : 'not known: the request failed'} />`}
     <${Stat} label="Requests today" loading=${isLoading} value=${number(day?.totals.requests)}
       sub=${day?.totals.requests ? `${smallMoney(day.total_cost_usd_micros / day.totals.requests)} each on average` : 'none yet'} />
     <${Stat} label="Quota used" loading=${isLoading} kind=${used >= 100 ? 'bad' : used >= 80 ? 'warn' : ''} value=${percent(used)} sub=${day?.updated_at ? html`totals as of <${Time} at=${day.updated_at} zone=${config?.timezone} />` : 'no spend yet'} />

@@ -2,12 +2,12 @@
 import { html, useState } from '../app/view.js';
 import { act } from '../app/dialog.js';
 import { weir } from '../app/command.js';
-import { Card, Field, Skeleton, Status, Time } from '../app/ui.js';
+import { Button, Card, ErrorBox, Field, Skeleton, Status, Time } from '../app/ui.js';
 import { Model } from './budgets-shared.js';
 
 export function StickyCard({ scope }) {
-  const { config, day: { data: day, error } } = scope;
-  if (!day) return html`<${Card} title="Fallback">${error ? html`<p class="muted">Not known: today’s totals could not be loaded.</p>` : html`<${Skeleton} width="80%" />`}<//>`;
+  const { config, day: { data: day, error, reload } } = scope;
+  if (!day) return html`<${Card} title="Fallback">${error ? html`<${ErrorBox} error=${error} retry=${reload} />` : html`<${Skeleton} width="80%" />`}<//>`;
   const { sticky } = day;
   const isSpent = config.model_ordering.every((label) => day.models[label]?.quota_status === 'EXCEEDED');
   return html`<${Card} title="Fallback" sub=${config.sticky_fallback_enabled ? 'A fallback lasts until midnight' : 'A fallback ends when its reason does'}>
@@ -39,7 +39,7 @@ function Move({ scope, sticky, current }) {
   return html`<div class="inline-form">
     <${Field} id="sticky-model" label="Use for the rest of the day"><select id="sticky-model" value=${label} onChange=${(event) => setLabel(event.target.value)}>
       ${config.model_ordering.map((one) => html`<option value=${one} selected=${one === label}>${one}</option>`)}</select><//>
-    <button type="button" onClick=${move} disabled=${!label}>Move…</button>
-    <button type="button" onClick=${reset} disabled=${!sticky}>Reset…</button>
+    <${Button} needs="admin" onClick=${move} disabled=${!label}>Move…<//>
+    <${Button} needs="admin" onClick=${reset} disabled=${!sticky}>Reset…<//>
   </div>`;
 }

@@ -1,10 +1,11 @@
 // What if: other quotas or another order, replayed on a recorded day beside what happened, then saved.
 import { html, useEffect, useMemo, useRef, useState } from '../app/view.js';
 import { ApiError, get, post } from '../app/api.js';
+import { useQuery } from '../app/router.js';
 import { act } from '../app/dialog.js';
 import { Commands } from '../app/command.js';
-import { Card, ErrorBox, Field, Icon } from '../app/ui.js';
-import { addDays, fullMoney, today } from '../app/format.js';
+import { Button, Card, ErrorBox, Field, Icon, Status } from '../app/ui.js';
+import { addDays, fullMoney, isDay, today } from '../app/format.js';
 import { Recorded, Replay } from './budgets-replay.js';
 
 const MICROS = 1000000;
@@ -38,7 +39,9 @@ export function WhatIfTab({ scope }) {
   const [draft, setDraft] = useState(now);
   const was = useRef(now);
   useEffect(() => { setDraft((old) => rebased(old, was.current, now)); was.current = now; }, [now]);
-  const [date, setDate] = useState(addDays(today(config.timezone), -1));
+  const yesterday = addDays(today(config.timezone), -1);
+  const [asked, setDate] = useQuery('replay', yesterday);
+  const date = isDay(asked) ? asked : yesterday;
   const [state, setState] = useState({});
   const quotas = Object.fromEntries(draft.order.map((label) => [label, micros(draft.quotas[label])]));
   const wrong = draft.order.find((label) => quotas[label] === null);
@@ -48,7 +51,7 @@ export function WhatIfTab({ scope }) {
     event?.preventDefault();
     if (state.busy || wrong) return;
     setState({ ...state, busy: true, error: null });
-    try { setState({ result: await post(`${api}/simulate`, body), order: draft.order }); } catch (error) { setState({ error }); }
+    try { setState({ result: await post(`${api}/simulate`, body), of: JSON.stringify(body) }); } catch (error) { setState({ error }); }
   };
   const save = () => saveConfig(scope, draft, quotas, now).then((result) => { if (result !== undefined) scope.reload(); });
   return html`<div class="columns wide-right">
@@ -56,16 +59,17 @@ export function WhatIfTab({ scope }) {
       <form class="stack" onSubmit=${replay}>
         <${Chain} draft=${draft} setDraft=${setDraft} config=${config} />
         <label class="check"><input type="checkbox" checked=${draft.sticky} onChange=${() => setDraft({ ...draft, sticky: !draft.sticky })} />A fallback lasts for the rest of the day</label>
-        <${Field} id="replay-day" label="Replay the day" hint=${`A recorded day of ${config.timezone}`}><input id="replay-day" type="date" required value=${date} max=${today(config.timezone)} onInput=${(event) => setDate(event.target.value)} /><//>
+        <${Field} id="replay-day" label="Replay the day" hint=${`A recorded day of ${config.timezone}`}><input id="replay-day" type="date" required value=${date} max=${today(config.timezone)} onInput=${(event) => { if (event.target.value) setDate(event.target.value); }} /><//>
         ${wrong && html`<p class="field-error" role="alert">The quota of ${wrong} is not an amount in dollars, such as 12.50, from 0 to a billion.</p>`}
-        <div class="actions"><button class="primary" disabled=${state.busy || wrong}>${state.busy ? 'Replaying…' : 'Replay'}</button>
-          <button type="button" disabled=${!isChanged || wrong} onClick=${save}>Save…</button>
+        <div class="actions"><${Button} needs=${`org:${scope.org}`} type="submit" class="primary" disabled=${state.busy || wrong}>${state.busy ? 'Replaying…' : 'Replay'}<//>
+          <${Button} needs="admin" disabled=${!isChanged || wrong} onClick=${save}>Save…<//>
           <button type="button" disabled=${!isChanged} onClick=${() => setDraft(now)}>Undo changes</button></div>
         <${Commands} request=${{ method: 'POST', path: `${api}/simulate`, body }} />
       </form>
     <//>
     <div class="stack">
       ${state.error && html`<${ErrorBox} error=${state.error} retry=${replay} />`}
+      ${state.result && state.of !== JSON.stringify(body) && html`<p role="status"><${Status} kind="warn">Of other values<//> The form has changed since this replay. Replay again to see what its values do.</p>`}
       ${state.result ? html`<${Replay} result=${state.result} config=${config} />`
         : html`<${Recorded} scope=${scope} date=${date} />`}
     </div>

@@ -2,7 +2,7 @@
 import { html, useState, useEffect, useMemo } from '../app/view.js';
 import { post } from '../app/api.js';
 import { Dialog, act } from '../app/dialog.js';
-import { Field, ErrorBox, Card, Empty, Status } from '../app/ui.js';
+import { Field, ErrorBox, Card, Empty, Status, Button, failureText } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { toast } from '../app/toast.js';
 import { number, duration } from '../app/format.js';
@@ -91,7 +91,7 @@ const reset = (ns, entity, resource) => act({
 
 function Source({ ns, entity, resource }) {
   const { data, error } = useApi(`${api`${ns}/limits/resolve`}?${new URLSearchParams({ entity, resource })}`);
-  if (error) return html`<${Status} kind="bad">no limits apply now<//>`;
+  if (error && !data) return error.code === 'NO_LIMITS' ? html`<${Status} kind="bad">no limits apply now<//>` : html`<span class="muted" title=${failureText(error)}>where its limits come from is not known</span>`;
   if (!data) return html`<span class="muted">…</span>`;
   const level = { entity: { level: 'entity', entity, resource }, entity_default: { level: 'entity', entity, resource: ALL }, resource: { level: 'resource', resource }, system: { level: 'system' } }[data.limits_from];
   const words = `limits from ${SOURCES[data.limits_from]}`;
@@ -114,8 +114,8 @@ function Bucket({ ns, bucket, readAt, now, reload }) {
     </header>
     ${bucket.limits.map((limit) => html`<${BucketBar} key=${limit.name} limit=${limit} readAt=${readAt} now=${now} />`)}
     <footer class="actions">
-      <button type="button" class="small" onClick=${fill}>Reset…</button>
-      <button type="button" class="small" onClick=${() => setOpen('top-up')}>Top up…</button>
+      <${Button} needs=${`ns:${ns}`} class="small" onClick=${fill}>Reset…<//>
+      <${Button} needs=${`ns:${ns}`} class="small" onClick=${() => setOpen('top-up')}>Top up…<//>
       <button type="button" class="small" aria-expanded=${String(open === 'levels')} onClick=${() => setOpen(open === 'levels' ? null : 'levels')}>${open === 'levels' ? 'Hide levels' : 'Levels'}</button>
     </footer>
     ${open === 'levels' && html`<${Levels} ns=${ns} entity=${entity} resource=${resource} />`}

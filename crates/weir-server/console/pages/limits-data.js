@@ -1,7 +1,8 @@
 // What the limits pages ask the API, how their addresses are built, and the levels from the nearest to the farthest.
 import { html, useState, useLayoutEffect, useMemo } from '../app/view.js';
 import { get, post } from '../app/api.js';
-import { useQuery, Link } from '../app/router.js';
+import { part, useQuery, Link } from '../app/router.js';
+import { session, may, namespacesOf } from '../app/session.js';
 import { createStore } from '../app/store.js';
 import { live } from '../app/live.js';
 import { Status } from '../app/ui.js';
@@ -10,18 +11,18 @@ import { readable, sameLimits } from './limits-rates.js';
 /** The resource of limits that an entity has on all resources. */
 export const ALL = '_default_';
 
-export const useNamespace = () => useQuery('ns', 'default');
+export const useNamespace = () => useQuery('ns', namespacesOf(session.get())[0] ?? 'default');
 
 /** A path of the API in a namespace: api`${ns}/entities/${id}`. */
-export const api = (strings, ...parts) => `/v1/namespaces/${strings.reduce((all, text, i) => all + encodeURIComponent(String(parts[i - 1])) + text)}`;
+export const api = (strings, ...parts) => `/v1/namespaces/${strings.reduce((all, text, i) => all + part(parts[i - 1]) + text)}`;
 
 /** An address of these pages that stays in its namespace. */
 export function to(ns, rest = '', query = {}) {
   const params = new URLSearchParams(Object.entries({ ns: ns === 'default' ? '' : ns, ...query }).filter(([, value]) => value));
   return `/limits${rest}${params.size ? `?${params}` : ''}`;
 }
-export const entityHref = (ns, id) => to(ns, `/entities/${encodeURIComponent(id)}`);
-export const resourceHref = (ns, name) => to(ns, `/resources/${encodeURIComponent(name)}`);
+export const entityHref = (ns, id) => to(ns, `/entities/${part(id)}`);
+export const resourceHref = (ns, name) => to(ns, `/resources/${part(name)}`);
 export const editHref = (ns, level) => to(ns, '/edit', level);
 
 /** Levels of limits, the nearest first: the first one that has limits applies as a whole. */
@@ -57,16 +58,14 @@ export function levelPath(ns, { level, entity, resource }) {
 
 /** The limits of each level, or null. The plan of removing them says it in one request; who may only read asks for each. */
 async function read(ns, levels, signal) {
-  try {
-    const plan = await post(api`${ns}/limits/plan`, { levels: levels.map((level) => ({ ...level, limits: null })), count: false }, { signal });
-    return plan.changes.map((change) => change.before);
-  } catch (error) {
-    if (error.status !== 403) throw error;
+  if (!may(session.get(), `ns:${ns}`)) {
     return Promise.all(levels.map((level) => get(levelPath(ns, level), { signal }).catch((missing) => {
       if (missing.status === 404) return null;
       throw missing;
     })));
   }
+  const plan = await post(api`${ns}/limits/plan`, { levels: levels.map((level) => ({ ...level, limits: null })), count: false }, { signal });
+  return plan.changes.map((change) => change.before);
 }
 
 /** What the levels of an entity or a resource have now, the nearest first. */

@@ -1,10 +1,10 @@
 // Edits the limits of a level: first what applies then, then the plan, then the change.
-import { html, useState, useEffect } from '../app/view.js';
+import { html, useState, useLayoutEffect, useRef } from '../app/view.js';
 import { request, post } from '../app/api.js';
 import { useRoute, navigate, setQuery } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { toast } from '../app/toast.js';
-import { PageHead, Card, Field, Segmented, ErrorBox } from '../app/ui.js';
+import { PageHead, Card, Field, Segmented, ErrorBox, Button } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { parseRows, rate, sameLimits } from './limits-rates.js';
 import { api, to, entityHref, resourceHref, useLadder, levelPath, levelName, levelPhrase, ALL, Ladder } from './limits-data.js';
@@ -76,12 +76,15 @@ function Form({ ns, level, levels }) {
   const isSame = Boolean(own.now) && after && sameLimits(own.now.limits, limits) && (own.now.on_unavailable ?? '') === decision;
   const draft = levels.map((one) => (one === own && after ? { ...one, now: after, was: own.now, isDraft: true } : one));
   // A plan stands for one draft: whatever changes it makes a new plan necessary.
-  useEffect(() => { setPlan(null); }, [JSON.stringify(rows), decision]);
+  const asked = useRef(0);
+  useLayoutEffect(() => { asked.current += 1; setPlan(null); }, [JSON.stringify(rows), decision]);
   const show = async (next) => {
     setState({ busy: true, error: null });
+    asked.current += 1;
+    const mine = asked.current;
     try {
       const answer = await post(api`${ns}/limits/plan`, { levels: [{ ...level, limits: next?.limits ?? null, ...(next?.on_unavailable ? { on_unavailable: next.on_unavailable } : {}) }] });
-      setPlan({ change: answer.changes[0], after: next });
+      if (mine === asked.current) setPlan({ change: answer.changes[0], after: next });
       setState({ busy: false, error: null });
     } catch (error) { setState({ busy: false, error }); }
   };
@@ -105,8 +108,8 @@ function Form({ ns, level, levels }) {
       <form class="stack" onSubmit=${(event) => { event.preventDefault(); if (after && !isSame) show(after); }}>
         <${LimitRows} rows=${rows} errors=${errors} onChange=${setRows} />
         <${OnUnavailable} value=${decision} onChange=${setDecision} />
-        <div class="actions"><button type="submit" class=${plan ? '' : 'primary'} disabled=${!after || isSame || state.busy}>Show the plan</button>
-          ${own.now && html`<button type="button" disabled=${state.busy} onClick=${() => show(null)}>Plan to remove them</button>`}
+        <div class="actions"><${Button} needs=${`ns:${ns}`} type="submit" class=${plan ? '' : 'primary'} disabled=${!after || isSame || state.busy}>Show the plan<//>
+          ${own.now && html`<${Button} needs=${`ns:${ns}`} disabled=${state.busy} onClick=${() => show(null)}>Plan to remove them<//>`}
           ${isSame && html`<span class="muted">These are the limits now.</span>`}</div>
       </form>
       ${plan && html`<${Plan} ns=${ns} level=${level} plan=${plan} busy=${state.busy} onSave=${save} onCancel=${() => setPlan(null)}>
@@ -130,7 +133,7 @@ function Levels({ ns, level }) {
 export function Editor({ ns }) {
   const { query } = useRoute();
   const level = levelOf(query);
-  return html`<${PageHead} title="Edit limits" sub=${`Namespace ${ns}. Nothing changes before you save.`} crumbs=${[['Limits', to(ns)], ...(level && level.level !== 'system' ? [[level.entity ?? level.resource, backTo(ns, level)]] : [])]} />
+  return html`<${PageHead} title="Edit limits" needs=${`ns:${ns}`} sub=${`Namespace ${ns}. Nothing changes before you save.`} crumbs=${[['Limits', to(ns)], ...(level && level.level !== 'system' ? [[level.entity ?? level.resource, backTo(ns, level)]] : [])]} />
     <${Card} title="Which limits"><${Target} ns=${ns} /><//>
     ${level ? html`<${Levels} key=${JSON.stringify(level)} ns=${ns} level=${level} />` : html`<p class="muted">Name ${query.get('level') === 'entity' ? 'an entity' : 'a resource'} to set its limits.</p>`}`;
 }

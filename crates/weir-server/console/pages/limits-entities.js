@@ -3,7 +3,7 @@ import { html, useMemo, useState } from '../app/view.js';
 import { useList, useApi } from '../app/data.js';
 import { useQuery, navigate, Link } from '../app/router.js';
 import { DataTable } from '../app/table.js';
-import { Card, Status, Time, PageHead, Facts, ErrorBox, Field } from '../app/ui.js';
+import { Card, Status, Time, PageHead, Facts, ErrorBox, Field, Button } from '../app/ui.js';
 import { weir, Commands } from '../app/command.js';
 import { put } from '../app/api.js';
 import { act, Dialog } from '../app/dialog.js';
@@ -98,9 +98,9 @@ export function Entity({ ns, id }) {
   const entity = source.data;
   const drop = async () => { if (await remove(ns, id) !== undefined) navigate(to(ns, '/entities')); };
   const actions = html`<${Link} class="button" href=${editHref(ns, { level: 'entity', entity: id, resource: ALL })}>Edit limits<//>
-    ${entity && html`<button type="button" onClick=${() => setParentOpen(true)}>Parent…</button><button type="button" onClick=${drop}>Delete…</button>`}`;
+    ${entity && html`<${Button} needs=${`ns:${ns}`} onClick=${() => setParentOpen(true)}>Parent…<//><${Button} needs=${`ns:${ns}`} onClick=${drop}>Delete…<//>`}`;
   return html`<${PageHead} title=${id} sub=${entity && entity.name !== id ? html`<${Name} text=${entity.name} />` : `Entity of the namespace ${ns}`}
-      crumbs=${[['Limits', to(ns)], ['Entities', to(ns, '/entities')]]} actions=${actions} />
+      crumbs=${[['Limits', to(ns)], ['Entities', to(ns, '/entities')]]} actions=${actions} needs=${`ns:${ns}`} />
     ${source.error?.status === 404 && html`<p class="muted">This entity has no record. If it acquires all the same, its buckets and usage are below.</p>`}
     ${source.error && source.error.status !== 404 && html`<${ErrorBox} error=${source.error} retry=${source.reload} />`}
     <${Buckets} ns=${ns} entity=${id} />

@@ -3,7 +3,7 @@ import { html, useMemo } from '../app/view.js';
 import { useStore } from '../app/store.js';
 import { useLive } from '../app/live.js';
 import { useApi, useList } from '../app/data.js';
-import { Card, Stats, Stat, Num, PageHead, ErrorBox, Bar } from '../app/ui.js';
+import { Card, Stats, Stat, Num, PageHead, ErrorBox, Bar, Button } from '../app/ui.js';
 import { Link, navigate } from '../app/router.js';
 import { DataTable } from '../app/table.js';
 import { Chart } from '../app/chart.js';
@@ -133,8 +133,8 @@ export function Resource({ ns, name }) {
     if (done !== undefined) navigate(to(ns));
   };
   const hasLimits = Boolean(source.data?.[0].now);
-  return html`<${PageHead} title=${name} sub=${`Resource of the namespace ${ns}`} crumbs=${[['Limits', to(ns)]]} actions=${html`
-      <${Link} class="button" href=${editHref(ns, { level: 'resource', resource: name })}>Edit limits<//>${hasLimits && html`<button type="button" onClick=${remove}>Remove limits…</button>`}`} />
+  return html`<${PageHead} title=${name} sub=${`Resource of the namespace ${ns}`} crumbs=${[['Limits', to(ns)]]} needs=${`ns:${ns}`} actions=${html`
+      <${Link} class="button" href=${editHref(ns, { level: 'resource', resource: name })}>Edit limits<//>${hasLimits && html`<${Button} needs=${`ns:${ns}`} onClick=${remove}>Remove limits…<//>`}`} />
     <${Totals} ns=${ns} name=${name} />
     <div class="columns wide-left">
       <${Card} title="Traffic" sub="Live"><${RateChart} ns=${ns} resource=${name} height=${200} /><//>

@@ -1,5 +1,5 @@
 // Cards of the overview: what needs attention, worst first; spend of the last days; requests per second as they come.
-import { html, useMemo } from '../app/view.js';
+import { html, useMemo, useState } from '../app/view.js';
 import { Link, path } from '../app/router.js';
 import { Card, Skeleton, Status, Time } from '../app/ui.js';
 import { resourceHref } from './limits-data.js';
@@ -33,13 +33,24 @@ function findings({ store, jobs, keeper, limiter }) {
   return all;
 }
 
+/** Only what the session sees is said to be in order. */
+function AllWell({ data: { store, jobs, keeper, limiter } }) {
+  const seen = [keeper && 'budgets', jobs && 'jobs', keeper && 'webhooks', limiter && 'requests', store && 'the store'].filter(Boolean);
+  if (!seen.length) return html`<p>Your token's scopes reach none of the figures of this page.</p>`;
+  const text = new Intl.ListFormat('en-GB').format(seen);
+  return html`<p><${Status} kind="good">Nothing.<//> ${text[0].toUpperCase()}${text.slice(1)} ${text === 'the store' ? 'is' : 'are'} in order.</p>`;
+}
+
 const WORDS = { bad: 'now', warn: 'soon' };
 export function Attention({ data }) {
+  const [isWhole, setWhole] = useState(false);
   const all = data ? findings(data) : null;
-  return html`<${Card} title="Needs attention" sub=${all?.length > MANY ? `${MANY} of ${all.length}` : undefined}>
+  const shown = isWhole ? all : all?.slice(0, MANY);
+  return html`<${Card} title="Needs attention" sub=${all?.length > shown?.length ? `${MANY} of ${all.length}` : undefined}
+      actions=${all?.length > MANY && html`<button type="button" class="small" onClick=${() => setWhole(!isWhole)}>${isWhole ? 'Show fewer' : 'Show all'}</button>`}>
     ${!all && html`<ul class="rows">${[1, 2, 3].map(() => html`<li><${Skeleton} width="80%" /></li>`)}</ul>`}
-    ${all?.length === 0 && html`<p><${Status} kind="good">Nothing.<//> Budgets, jobs, webhooks and the store are in order.</p>`}
-    ${all?.length > 0 && html`<ul class="rows attention">${all.slice(0, MANY).map((one) => html`<li>
+    ${all?.length === 0 && html`<${AllWell} data=${data} />`}
+    ${all?.length > 0 && html`<ul class="rows attention">${shown.map((one) => html`<li>
       <${Status} kind=${one.kind}>${WORDS[one.kind]}<//><span><${Link} href=${one.href}>${one.text}<//>${one.more && html`<span class="sub"> ${one.more}</span>`}</span></li>`)}</ul>`}
   <//>`;
 }

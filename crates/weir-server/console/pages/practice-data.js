@@ -1,13 +1,14 @@
 // Words and addresses that the pages of practice share, and what a person can do with a job.
 import { html } from '../app/view.js';
+import { part } from '../app/router.js';
 import { Status, Bar } from '../app/ui.js';
 import { number } from '../app/format.js';
 import { act } from '../app/dialog.js';
 import { weir } from '../app/command.js';
 
-export const userHref = (id) => `/practice/users/${encodeURIComponent(id)}`;
-export const jobHref = (job) => `/practice/jobs/${job.type}/${encodeURIComponent(job.id)}`;
-export const problemPath = ({ platform, problem_id: id }) => `/v1/practice/problems/${encodeURIComponent(platform)}/${encodeURIComponent(id)}`;
+export const userHref = (id) => `/practice/users/${part(id)}`;
+export const jobHref = (job) => `/practice/jobs/${job.type}/${part(job.id)}`;
+export const problemPath = ({ platform, problem_id: id }) => `/v1/practice/problems/${part(platform)}/${part(id)}`;
 export const TYPES = [['script-generation', 'Script generation'], ['problem-extraction', 'Problem extraction']];
 
 /** A limit of a plan: -1 is any number. */
@@ -25,7 +26,7 @@ export function Against({ usage }) {
 }
 
 const ask = (job, verb, rest) => act({
-  ...rest, request: { method: 'POST', path: `/v1/practice/jobs/${job.type}/${encodeURIComponent(job.id)}/${verb}` }, command: weir('practice', 'jobs', verb, job.type, job.id),
+  ...rest, request: { method: 'POST', path: `/v1/practice/jobs/${job.type}/${part(job.id)}/${verb}` }, command: weir('practice', 'jobs', verb, job.type, job.id),
 });
 
 export const retry = (job) => ask(job, 'retry', {

@@ -1,8 +1,9 @@
 // One job: what it is about, and its steps as they come.
 import { useState, useEffect, html } from '../app/view.js';
+import { part } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { ended } from '../app/api.js';
-import { Card, PageHead, Facts, Time, Status, Empty, ErrorBox } from '../app/ui.js';
+import { Button, Card, PageHead, Facts, Time, Status, Empty, ErrorBox } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { number } from '../app/format.js';
 import { JobStatus, isOpen, TYPES, retry, cancel } from './practice-data.js';
@@ -47,7 +48,7 @@ const STEPS = { started: 'info', in_progress: 'info', completed: 'good', failed:
 const STREAM = { connecting: ['idle', 'connecting'], live: ['good', 'following'], lost: ['bad', 'connection lost, trying again'], ended: ['idle', 'ended'] };
 
 function Progress({ type, id, job, onEnd }) {
-  const path = `/v1/practice/jobs/${type}/${encodeURIComponent(id)}/progress`;
+  const path = `/v1/practice/jobs/${type}/${part(id)}/progress`;
   const { steps, status } = useProgress(path, onEnd);
   const [kind, word] = STREAM[status];
   return html`<${Card} title="Progress" actions=${html`<${Status} kind=${kind}>${word}<//>`}>
@@ -79,12 +80,12 @@ function About({ job }) {
 const Text = ({ title, text }) => text && html`<${Card} title=${title}><pre class="raw"><${LongText} text=${text} shown=${4000} /></pre><//>`;
 
 export function Job({ type, id }) {
-  const source = useApi(`/v1/practice/jobs/${type}/${encodeURIComponent(id)}`);
+  const source = useApi(`/v1/practice/jobs/${type}/${part(id)}`);
   const [round, setRound] = useState(0);
   const job = source.data;
   const then = async (asked) => { if (await asked !== undefined) { source.reload(); setRound(round + 1); } };
-  const actions = job && html`${job.status === 'FAILED' && html`<button type="button" class="primary" onClick=${() => then(retry(job))}>Retry…</button>`}
-    ${isOpen(job) && html`<button type="button" onClick=${() => then(cancel(job))}>Cancel…</button>`}`;
+  const actions = job && html`${job.status === 'FAILED' && html`<${Button} needs="practice" class="primary" onClick=${() => then(retry(job))}>Retry…<//>`}
+    ${isOpen(job) && html`<${Button} needs="practice" onClick=${() => then(cancel(job))}>Cancel…<//>`}`;
   const name = TYPES.find(([key]) => key === type)?.[1] ?? type;
   return html`<${PageHead} title=${job ? html`<${Name} text=${titleOf(job)} max=${200} />` : id} sub=${html`${name} <code>${id}</code>`} crumbs=${[['Practice', '/practice'], ['Jobs', `/practice/jobs?type=${encodeURIComponent(type)}`]]} actions=${actions} />
     ${source.error && job && html`<${ErrorBox} error=${source.error} />`}

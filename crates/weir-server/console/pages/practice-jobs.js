@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useRef } from '../app/view.js';
 import { useList } from '../app/data.js';
 import { useQuery } from '../app/router.js';
-import { Card, Segmented, Time, Status } from '../app/ui.js';
+import { Button, Card, Segmented, Time, Status } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { number } from '../app/format.js';
@@ -31,8 +31,8 @@ const columnsOf = (then) => [
   { key: 'attempts', label: 'Attempts', align: 'right', sort: (row) => row.attempts, render: (row) => html`<span class="num">${number(row.attempts)}</span>` },
   { key: 'updated', label: 'Changed', align: 'right', sort: (row) => row.updated_at, render: (row) => html`<${Time} at=${row.updated_at} />` },
   { key: 'do', label: '', align: 'right', render: (row) => html`
-    ${row.status === 'FAILED' && html`<button type="button" class="small" onClick=${() => then(retry(row))}>Retry…</button>`}
-    ${isOpen(row) && html`<button type="button" class="small" onClick=${() => then(cancel(row))}>Cancel…</button>`}` },
+    ${row.status === 'FAILED' && html`<${Button} needs="practice" class="small" onClick=${() => then(retry(row))}>Retry…<//>`}
+    ${isOpen(row) && html`<${Button} needs="practice" class="small" onClick=${() => then(cancel(row))}>Cancel…<//>`}` },
 ];
 
 /** Reads the first page again while a job of it is under way. */
@@ -48,7 +48,8 @@ function useFresh(list) {
 }
 
 export function Jobs() {
-  const [type, setType] = useQuery('type', TYPES[0][0]);
+  const [asked, setType] = useQuery('type', TYPES[0][0]);
+  const type = (TYPES.find(([key]) => key === asked) ?? TYPES[0])[0];
   const [state, setState] = useQuery('state');
   const filter = state === 'stalled' ? { stalled: true } : { status: state };
   const list = useList(`/v1/practice/jobs/${type}`, filter, { size: SIZE });

@@ -1,9 +1,9 @@
 // Lists of practice: problems, those that need review first; runs, of a user or public; changes by administrators.
 import { html, useMemo } from '../app/view.js';
 import { useList } from '../app/data.js';
-import { useQuery, Link } from '../app/router.js';
+import { part, useQuery, Link } from '../app/router.js';
 import { act } from '../app/dialog.js';
-import { Card, Status, Time } from '../app/ui.js';
+import { Button, Card, Status, Time } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { problemPath, userHref } from './practice-data.js';
@@ -32,7 +32,7 @@ const columnsOf = (then) => [
   { key: 'notes', label: 'What is wrong', render: (row) => (row.review_notes ? html`<div class="notes"><${LongText} text=${row.review_notes} shown=${200} /></div>` : html`<span class="muted">–</span>`) },
   { key: 'tags', label: 'Tags', render: (row) => html`<span class="chips">${row.tags.map((tag) => html`<span class="tag" key=${tag}>${tag}</span>`)}</span>` },
   { key: 'updated', label: 'Changed', align: 'right', sort: (row) => row.updated_at, render: (row) => html`<${Time} at=${row.updated_at} />` },
-  { key: 'do', label: '', align: 'right', render: (row) => row.needs_review && html`<button type="button" class="small" onClick=${() => then(verify(row))}>Verify…</button>` },
+  { key: 'do', label: '', align: 'right', render: (row) => row.needs_review && html`<${Button} needs="practice" class="small" onClick=${() => then(verify(row))}>Verify…<//>` },
 ];
 
 export function Problems() {
@@ -68,7 +68,7 @@ const RUNS = [
 
 /** The runs of a user, public or not. */
 export function UserRuns({ id }) {
-  const list = useList(`/v1/practice/users/${encodeURIComponent(id)}/history`, {}, { size: 10 });
+  const list = useList(`/v1/practice/users/${part(id)}/history`, {}, { size: 10 });
   const own = [...RUNS.filter((column) => column.key !== 'user'), { key: 'public', label: 'Seen by', render: (row) => (row.is_code_public ? 'everyone' : html`<span class="muted">the user</span>`) }];
   return html`<${DataTable} id="runs" label="runs" columns=${own} list=${list} search=${false} empty=${{ title: 'No run yet', command: weir('practice', 'history', 'record', 'baekjoon', '1000', '--user', id, '--code-file', 'sum.py') }} />`;
 }

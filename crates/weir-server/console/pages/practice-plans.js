@@ -4,7 +4,7 @@ import { useList, useApi } from '../app/data.js';
 import { request, mustBeAsLoaded } from '../app/api.js';
 import { act, Dialog } from '../app/dialog.js';
 import { toast } from '../app/toast.js';
-import { Card, Status, Field, ErrorBox } from '../app/ui.js';
+import { Button, Card, Status, Field, ErrorBox } from '../app/ui.js';
 import { Link } from '../app/router.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
@@ -88,8 +88,8 @@ export function Plans() {
     { key: 'registers', label: 'Registers', render: (row) => yes(row.can_register_problems) },
     { key: 'active', label: 'State', render: (row) => html`<${Status} kind=${row.is_active ? 'good' : 'idle'}>${row.is_active ? 'open' : 'closed'}<//>` },
     { key: 'users', label: 'Users', align: 'right', render: (row) => html`<${Users} id=${row.id} />` },
-    { key: 'do', label: '', align: 'right', render: (row) => html`<button type="button" class="small" onClick=${() => setOpen(row)}>Edit…</button> <button type="button" class="small" onClick=${() => drop(row)}>Delete…</button>` },
+    { key: 'do', label: '', align: 'right', render: (row) => html`<${Button} needs="practice" class="small" onClick=${() => setOpen(row)}>Edit…<//> <${Button} needs="practice" class="small" onClick=${() => drop(row)}>Delete…<//>` },
   ], []);
-  return html`<${Card}><${DataTable} id="plans" label="plans" columns=${columns} list=${list} sort="name" actions=${html`<button type="button" onClick=${() => setOpen(NEW)}>New plan…</button>`} />
+  return html`<${Card}><${DataTable} id="plans" label="plans" columns=${columns} list=${list} sort="name" actions=${html`<${Button} needs="practice" onClick=${() => setOpen(NEW)}>New plan…<//>`} />
     ${open && html`<${PlanDialog} plan=${open} onClose=${() => setOpen(null)} onDone=${list.reload} />`}<//>`;
 }

@@ -5,7 +5,7 @@ import { get, withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
 import { addDays, number, percent, dayName } from '../app/format.js';
 import { Card, Stats, Stat, Num, Empty } from '../app/ui.js';
-import { Link } from '../app/router.js';
+import { part, Link } from '../app/router.js';
 import { DataTable } from '../app/table.js';
 import { Chart } from '../app/chart.js';
 import { Commands, weir } from '../app/command.js';
@@ -50,7 +50,7 @@ function Charts({ days, zoom }) {
 
 /** A cell that asks for what only its row shows. */
 function UserName({ id }) {
-  const { data, error } = useApi(`/v1/practice/users/${encodeURIComponent(id)}`);
+  const { data, error } = useApi(`/v1/practice/users/${part(id)}`);
   return data ? html`<${Name} text=${data.name} max=${60} />` : html`<code>${error ? id : '…'}</code>`;
 }
 const pending = new Map();
@@ -60,7 +60,7 @@ function once(path) {
   return pending.get(path);
 }
 function UserUsage({ row, action, date }) {
-  const path = withQuery(`/v1/practice/users/${encodeURIComponent(row.user_id)}/usage`, { date });
+  const path = withQuery(`/v1/practice/users/${part(row.user_id)}/usage`, { date });
   const [actions, setActions] = useState(null);
   useLayoutEffect(() => {
     let isGone = false;

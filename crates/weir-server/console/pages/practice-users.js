@@ -1,8 +1,8 @@
 // Users, and one of them: the plan and what it leaves today, what was done, and runs.
 import { html, useMemo, useState } from '../app/view.js';
 import { useList, useApi } from '../app/data.js';
-import { useQuery } from '../app/router.js';
-import { Card, Status, Time, PageHead, Facts } from '../app/ui.js';
+import { part, useQuery } from '../app/router.js';
+import { Button, Card, Status, Time, PageHead, Facts } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { withQuery } from '../app/api.js';
@@ -40,7 +40,7 @@ export function Users() {
     <${Commands} command=${weir('practice', 'users', 'list', ...(plan ? ['--plan', plan] : []))} request=${{ path: '/v1/practice/users' }} /><//>`;
 }
 
-const pathOf = (id, rest = '') => `/v1/practice/users/${encodeURIComponent(id)}${rest}`;
+const pathOf = (id, rest = '') => `/v1/practice/users/${part(id)}${rest}`;
 
 const move = (user, plan, name) => act({
   title: `Move ${user.email} to the plan ${name}?`, button: 'Move', done: `The plan is ${name} now`,
@@ -64,7 +64,7 @@ function PlanForm({ user, plans, onDone }) {
   };
   return html`<form class="inline-form" onSubmit=${send}>
     <${Choice} label="Plan" value=${String(plan)} onChange=${(value) => setPlan(Number(value))} options=${[...plans].map(([id, name]) => [String(id), name])} />
-    <button type="submit" disabled=${plan === user.plan_id}>Move…</button></form>`;
+    <${Button} needs="practice" type="submit" disabled=${plan === user.plan_id}>Move…<//></form>`;
 }
 
 function Used({ id }) {
@@ -90,8 +90,8 @@ export function User({ id }) {
   const plans = usePlans();
   const user = source.data;
   const toggle = async () => { if (await setActive(user) !== undefined) source.reload(); };
-  const actions = user && html`${plans.size > 0 && html`<${PlanForm} key=${user.plan_id} user=${user} plans=${plans} onDone=${source.reload} />`}<button type="button" onClick=${toggle}>${user.is_active ? 'Deactivate…' : 'Activate…'}</button>`;
-  return html`<${PageHead} title=${user ? html`<${Name} text=${user.name} max=${200} />` : id} sub=${user && html`<bdi>${user.email}</bdi>`} crumbs=${[['Practice', '/practice'], ['Users', '/practice/users']]} actions=${actions} />
+  const actions = user && html`${plans.size > 0 && html`<${PlanForm} key=${user.plan_id} user=${user} plans=${plans} onDone=${source.reload} />`}<${Button} needs="practice" onClick=${toggle}>${user.is_active ? 'Deactivate…' : 'Activate…'}<//>`;
+  return html`<${PageHead} title=${user ? html`<${Name} text=${user.name} max=${200} />` : id} sub=${user && html`<bdi>${user.email}</bdi>`} crumbs=${[['Practice', '/practice'], ['Users', '/practice/users']]} needs="practice" actions=${actions} />
     <${Loaded} source=${source}>${(data) => html`
       <${Card} title="User"><${Facts} items=${[
         ['State', html`<${Status} kind=${data.is_active ? 'good' : 'idle'}>${data.is_active ? 'active' : 'inactive'}<//>`],

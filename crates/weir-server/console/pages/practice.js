@@ -8,6 +8,7 @@ import { Job } from './practice-job.js';
 import { Problems, Feed, Changes } from './practice-lists.js';
 import { Users, User } from './practice-users.js';
 import { Plans } from './practice-plans.js';
+import { TYPES } from './practice-data.js';
 
 const VIEWS = { '': Usage, jobs: Jobs, problems: Problems, feed: Feed, users: Users, plans: Plans, changes: Changes };
 const TABS = [['/practice', 'Usage'], ['/practice/jobs', 'Jobs'], ['/practice/problems', 'Problems'], ['/practice/feed', 'Feed'],
@@ -16,10 +17,10 @@ const TABS = [['/practice', 'Usage'], ['/practice/jobs', 'Jobs'], ['/practice/pr
 export default function PracticePage({ segments: [view = '', first, second] }) {
   const { path } = useRoute();
   if (view === 'users' && first) return html`<${User} key=${first} id=${first} />`;
-  if (view === 'jobs' && first && second) return html`<${Job} key=${second} type=${first} id=${second} />`;
-  if (!Object.hasOwn(VIEWS, view)) return html`<${NoPage} path=${path} home=${['Practice', '/practice']} />`;
+  if (view === 'jobs' && second && TYPES.some(([key]) => key === first)) return html`<${Job} key=${second} type=${first} id=${second} />`;
+  if (!Object.hasOwn(VIEWS, view) || second) return html`<${NoPage} path=${path} home=${['Practice', '/practice']} />`;
   const View = VIEWS[view];
-  return html`<${PageHead} title="Practice" sub="Who does what, what plans allow, and what waits for a worker or a person" />
+  return html`<${PageHead} title="Practice" needs="practice" sub="Who does what, what plans allow, and what waits for a worker or a person" />
     <${Tabs} label="Views of practice" current=${view ? `/practice/${view}` : '/practice'} items=${TABS} />
     <${View} />`;
 }

@@ -2,9 +2,9 @@
 import { withQuery } from '../app/api.js';
 import { addDays, number, percent, duration, smallMoney as microMoney } from '../app/format.js';
 import { useRange } from '../app/range.js';
-import { useQuery } from '../app/router.js';
+import { part, useQuery } from '../app/router.js';
 
-export const reviewHref = (id) => `/reviews/review/${encodeURIComponent(id)}`;
+export const reviewHref = (id) => `/reviews/review/${part(id)}`;
 export const findingHref = (finding) => `${reviewHref(finding.review_id)}?finding=${encodeURIComponent(`${finding.model_id}/${finding.finding_id}`)}`;
 
 const day = (secs) => new Date(secs * 1000).toISOString().slice(0, 10);

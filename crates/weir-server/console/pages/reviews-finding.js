@@ -1,7 +1,8 @@
 // One finding: who says what where, and what a person thinks of it.
 import { html, useState } from '../app/view.js';
 import { post } from '../app/api.js';
-import { session } from '../app/session.js';
+import { session, may } from '../app/session.js';
+import { Button } from '../app/ui.js';
 import { path } from '../app/router.js';
 import { seriesOf } from '../app/series.js';
 import { relative, exactTime } from '../app/format.js';
@@ -26,6 +27,9 @@ export function lines(finding) {
 }
 
 const span = ({ line_start: first, line_end: last }) => (last > first ? `lines ${first}-${last}` : `line ${first}`);
+
+/** The scopes of which one is enough to change a review. */
+export const scopesFor = ({ owner, repo }) => ['reviews', `reviews:${owner}`, `reviews:${owner}/${repo}`];
 
 /** Sends a person's verdict on a finding and returns the finding as it is then. */
 export function judge(review, finding, verdict) {
@@ -56,10 +60,11 @@ function Verdict({ feedback }) {
 }
 
 /** A finding that a person can accept or dismiss; `onChange` gets it as it is after that. */
-export function Finding({ review, finding, onChange, where, link }) {
+export function Finding({ review, of, finding, onChange, where, link }) {
+  const needs = scopesFor(of ?? finding);
   const [state, setState] = useState({ busy: false, error: null });
   const decide = async (verdict) => {
-    if (state.busy || finding.feedback?.verdict === verdict) return;
+    if (state.busy || finding.feedback?.verdict === verdict || !may(session.get(), ...needs)) return;
     setState({ busy: true, error: null });
     try {
       onChange(await judge(review, finding, verdict));
@@ -68,8 +73,8 @@ export function Finding({ review, finding, onChange, where, link }) {
       setState({ busy: false, error });
     }
   };
-  const button = (verdict, label, key) => html`<button class=${`small ${verdict}`} disabled=${state.busy} aria-pressed=${finding.feedback?.verdict === verdict}
-    onClick=${() => decide(verdict)} title=${`${label} (${key})`}>${label}</button>`;
+  const button = (verdict, label, key) => html`<${Button} needs=${needs} class=${`small ${verdict}`} disabled=${state.busy} aria-pressed=${finding.feedback?.verdict === verdict}
+    onClick=${() => decide(verdict)} title=${`${label} (${key})`}>${label}<//>`;
   return html`<article class="finding" tabindex="0" id=${`${finding.model_id}/${finding.finding_id}`} aria-label=${`${finding.severity}: ${finding.title.slice(0, 200)}`} onKeyDown=${(event) => onFindingKey(event, decide)}>
     <header><h4><${Severity} of=${finding.severity} /> <${Name} text=${finding.title} max=${300} /></h4>
       <span class="decide">${button('accepted', 'Accept', 'a')}${button('dismissed', 'Dismiss', 'd')}</span></header>

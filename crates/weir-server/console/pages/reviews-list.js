@@ -1,7 +1,7 @@
 // Reviews, newest first: all, or those of a repository, a user or a day.
 import { html } from '../app/view.js';
 import { useList } from '../app/data.js';
-import { setQuery, useRoute } from '../app/router.js';
+import { part, setQuery, useRoute } from '../app/router.js';
 import { useRange } from '../app/range.js';
 import { Card, Status, Time } from '../app/ui.js';
 import { DataTable } from '../app/table.js';
@@ -32,10 +32,10 @@ const columns = [
 /** The route of a filter; null while its value is not complete. */
 export function pathOf(by, value) {
   if (!by || !value) return by ? null : '/v1/reviews';
-  if (by === 'user') return `/v1/reviews/users/${encodeURIComponent(value)}`;
+  if (by === 'user') return `/v1/reviews/users/${part(value)}`;
   if (by === 'date') return /^\d{4}-\d\d-\d\d$/.test(value) ? `/v1/reviews/dates/${value}` : null;
   const [owner, repo, more] = value.split('/');
-  return owner && repo && more === undefined ? `/v1/reviews/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}` : null;
+  return owner && repo && more === undefined ? `/v1/reviews/repos/${part(owner)}/${part(repo)}` : null;
 }
 
 const HINTS = { repo: 'owner/repo', user: 'octocat', date: '2026-11-18' };

@@ -1,5 +1,6 @@
 // What each model of a review took and sent, and the report of a review as Markdown.
 import { html, useMemo, useState } from '../app/view.js';
+import { part } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { Dialog } from '../app/dialog.js';
 import { copyText, Card, Status, Empty } from '../app/ui.js';
@@ -11,7 +12,7 @@ import { ModelName } from './reviews-finding.js';
 import { smallMoney } from './reviews-data.js';
 
 export function ReportDialog({ id, onClose }) {
-  const path = `/v1/reviews/${encodeURIComponent(id)}/report?format=markdown`;
+  const path = `/v1/reviews/${part(id)}/report?format=markdown`;
   const source = useApi(path);
   return html`<${Dialog} wide title="Report as Markdown" onClose=${onClose}><div class="stack">
     <${Loaded} source=${source} lines=${5}>${(text) => html`<pre class="raw" tabindex="0">${plain(text)}</pre>
@@ -26,7 +27,7 @@ const KINDS = { success: 'good', error: 'bad', timeout: 'warn' };
 const Part = ({ value, most, text }) => html`<span class="part"><span class="part-bar" aria-hidden="true"><span style=${{ width: `${most ? (value / most) * 100 : 0}%` }}></span></span><span class="num">${text}</span></span>`;
 
 function Raw({ id, model, onClose }) {
-  const path = `/v1/reviews/${encodeURIComponent(id)}/raw/${encodeURIComponent(model)}`;
+  const path = `/v1/reviews/${part(id)}/raw/${part(model)}`;
   const source = useApi(path);
   return html`<${Dialog} wide title=${`Raw output of ${model}`} onClose=${onClose}><div class="stack">
     <${Loaded} source=${source}>${(data) => html`<pre class="raw"><${LongText} text=${typeof data === 'string' ? data : JSON.stringify(data, null, 2)} shown=${8000} /></pre>`}<//>
