@@ -121,9 +121,9 @@ def test_cancellation_while_the_block_settles_does_not_stop_it(
 
             async def work() -> None:
                 async with a.limiter().acquire(entity, resource, tpm=600) as lease:
-                    lease.actual(tpm=100)
                     if error is not None:
                         raise error
+                    lease.actual(tpm=100)
 
             task = asyncio.create_task(work())
             await asyncio.to_thread(eventually, lambda: len(proxy.seen) == 2, 10)
@@ -139,6 +139,29 @@ def test_cancellation_while_the_block_settles_does_not_stop_it(
 def pause(until: threading.Event) -> str:
     until.wait(30)
     return "pass"
+
+
+def test_tokens_that_were_used_are_committed_although_the_task_is_cancelled(
+    server: Server, client: weir.Client, entity: str, resource: str
+) -> None:
+    async def main() -> None:
+        async with weir.AsyncClient(server.url, api_key=ADMIN_KEY) as a:
+            inside = asyncio.Event()
+
+            async def work() -> None:
+                async with a.limiter().acquire(entity, resource, tpm=600) as lease:
+                    lease.actual(tpm=100)
+                    inside.set()
+                    await asyncio.Event().wait()
+
+            task = asyncio.create_task(work())
+            await inside.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert tokens(client, entity, resource) == 900
+
+    run(main())
 
 
 def test_an_exception_passes_at_once_when_its_task_is_cancelled_and_no_server_is_there(

@@ -40,18 +40,26 @@ def test_a_block_without_figures_keeps_the_tokens(client: weir.Client, entity: s
 
 
 def test_an_exception_rolls_back_and_passes(client: weir.Client, entity: str, resource: str) -> None:
-    with pytest.raises(KeyError), client.limiter().acquire(entity, resource, rpm=1, tpm=600) as lease:
-        lease.actual(tpm=1)
+    with pytest.raises(KeyError), client.limiter().acquire(entity, resource, rpm=1, tpm=600):
         raise KeyError("the model failed")
     assert available(client, entity, resource) == {"rpm": 10, "tpm": 1000}
 
 
+@pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt])
+def test_tokens_that_were_used_are_committed_although_the_block_raises(
+    client: weir.Client, entity: str, resource: str, error: type[BaseException]
+) -> None:
+    with pytest.raises(error), client.limiter().acquire(entity, resource, rpm=1, tpm=600) as lease:
+        lease.actual(tpm=250)
+        raise error("after the call")
+    assert available(client, entity, resource) == {"rpm": 9, "tpm": 750}
+
+
 def test_a_lease_can_be_settled_by_hand(client: weir.Client, entity: str, resource: str) -> None:
     lease = client.limiter().acquire(entity, resource, tpm=100)
-    assert lease.adjust(tpm=50).net == {"tpm": 150}  # type: ignore[union-attr]
-    assert lease.release(tpm=30).net == {"tpm": 120}  # type: ignore[union-attr]
+    assert lease.adjust(tpm=50).net == {"tpm": 150}
+    assert lease.release(tpm=30).net == {"tpm": 120}
     state = lease.commit(tpm=70)
-    assert state is not None
     assert (state.state, state.net) == ("committed", {"tpm": 70})
     with pytest.raises(weir.Conflict) as refused:
         lease.rollback()
@@ -170,7 +178,12 @@ def test_the_caller_chooses_what_an_unreachable_server_means() -> None:
         assert not closed.value.maybe_done
         with client.limiter(on_unreachable="allow").acquire("u", "m", tpm=1) as lease:
             assert lease.is_degraded
+            assert lease.id == ""
             lease.actual(tpm=5)
+            assert (lease.adjust(tpm=1).state, lease.release(tpm=1).state) == ("open", "open")
+            assert lease.rollback().state == "rolled_back"
+            state = lease.commit()
+            assert (state.state, state.net, state.degraded) == ("committed", {}, True)
         with pytest.raises(ValueError, match="on_unreachable"):
             client.limiter(on_unreachable="maybe")  # type: ignore[arg-type]
 
@@ -285,7 +298,6 @@ os._exit(0)
 
 def test_another_process_settles_a_lease_by_its_id(client: weir.Client, entity: str, resource: str) -> None:
     lease = client.limiter().acquire(entity, resource, tpm=600)
-    assert lease.id is not None
     with client.limiter().lease(lease.id) as other:
         other.actual(tpm=100)
     assert available(client, entity, resource)["tpm"] == 900

@@ -1,7 +1,8 @@
-"""A lease: the tokens that an acquire took, until the work says what it used.
+"""A lease: the tokens that an acquire took, until the work names the tokens that it used.
 
-1. `actual(tpm=812)` notes what was used, and sends nothing.
-2. Leaving the `with` block settles the lease in one request: a commit with what was noted, or a rollback after an exception.
+1. `actual(tpm=812)` notes the tokens that were used, and sends nothing.
+2. Leaving the `with` block settles the lease in one request. It commits the noted amounts, also after an exception, because the
+   tokens are used. After an exception without any it rolls back.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def merged(given: Mapping[str, int] | None, named: Mapping[str, int]) -> dict[st
 
 
 class LeaseCalls:
-    """What can be done with a lease, as programs. A degraded lease took nothing, so there is nothing to do."""
+    """Changes of a lease, as programs. A degraded lease took nothing, so its changes send nothing."""
 
     def __init__(self, session: Session, namespace: str, granted: Acquired, *, tolerant: bool) -> None:
         self.session, self.namespace, self.granted, self.tolerant = session, namespace, granted, tolerant
@@ -47,57 +48,57 @@ class LeaseCalls:
         # A program that is interrupted ends soon, and without a server its tokens wait for the lease to expire.
         retry = None if error is None or isinstance(error, Exception) else ONE_MORE
         try:
-            yield from self.rollback(retry) if error is not None else self.commit(self.used)
+            yield from self.rollback(retry) if error is not None and not self.used else self.commit(self.used, retry)
         except Exception as failure:
             if error is None and not (self.tolerant and isinstance(failure, WeirError)):
                 raise
             log.warning("the lease %s was not settled: %s", self.granted.lease, failure)
 
-    def commit(self, actual: Mapping[str, int] | None) -> Program[LeaseState | None]:
-        """End the lease with what was used; without amounts its tokens stay taken."""
+    def commit(self, actual: Mapping[str, int] | None, retry: RetryPolicy | None = None) -> Program[LeaseState]:
+        """End the lease with the tokens that were used; without amounts its tokens stay taken."""
         body = {"actual": dict(actual)} if actual else {}
-        return (yield from self._end("commit", body))
+        return (yield from self._end("commit", "committed", body, retry))
 
-    def rollback(self, retry: RetryPolicy | None = None) -> Program[LeaseState | None]:
+    def rollback(self, retry: RetryPolicy | None = None) -> Program[LeaseState]:
         """Return all tokens, and end the lease."""
-        return (yield from self._end("rollback", {}, retry))
+        return (yield from self._end("rollback", "rolled_back", {}, retry))
 
-    def adjust(self, amounts: Mapping[str, int]) -> Program[LeaseState | None]:
+    def adjust(self, amounts: Mapping[str, int]) -> Program[LeaseState]:
         """Take more tokens, into debt if there are too few, or return some with negative amounts."""
-        return (yield from self._change("adjust", {"adjust": dict(amounts)}))
+        return (yield from self._change("adjust", "open", {"adjust": dict(amounts)}))
 
-    def release(self, amounts: Mapping[str, int]) -> Program[LeaseState | None]:
+    def release(self, amounts: Mapping[str, int]) -> Program[LeaseState]:
         """Return some tokens."""
         if not amounts:
             raise ValueError("name the tokens to release; `rollback` returns all of them")
-        return (yield from self._change("release", {"release": dict(amounts)}))
+        return (yield from self._change("release", "open", {"release": dict(amounts)}))
 
     def _end(
-        self, verb: str, body: dict[str, dict[str, int]], retry: RetryPolicy | None = None
-    ) -> Program[LeaseState | None]:
-        state = yield from self._change(verb, body, retry)
+        self, verb: str, state: str, body: dict[str, dict[str, int]], retry: RetryPolicy | None
+    ) -> Program[LeaseState]:
+        ended = yield from self._change(verb, state, body, retry)
         self.is_settled = True
-        return state
+        return ended
 
     def _change(
-        self, verb: str, body: dict[str, dict[str, int]], retry: RetryPolicy | None = None
-    ) -> Program[LeaseState | None]:
+        self, verb: str, state: str, body: dict[str, dict[str, int]], retry: RetryPolicy | None = None
+    ) -> Program[LeaseState]:
         if self.granted.lease is None:
-            return None
+            return LeaseState(id="", state=state, net={}, degraded=True)
         where = path(LEASE, self.namespace, self.granted.lease) + verb
         return (yield from self.session.fetch(LeaseState, post(where, body, key=str(uuid.uuid4())), retry=retry))
 
 
 class LeaseBase:
-    """What both kinds of leases know without asking the server."""
+    """The part of both kinds of leases that needs no server."""
 
     def __init__(self, calls: LeaseCalls) -> None:
         self._calls = calls
 
     @property
-    def id(self) -> str | None:
-        """The signed text that settles the lease, from any process; `None` when it took nothing."""
-        return self._calls.granted.lease
+    def id(self) -> str:
+        """The signed text that settles the lease, from any process; empty when `is_degraded`, because it took nothing."""
+        return self._calls.granted.lease or ""
 
     @property
     def expires_at(self) -> datetime | None:
@@ -115,9 +116,10 @@ class LeaseBase:
         return self._calls.granted.limits
 
     def actual(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> None:
-        """Note how many tokens were used; the end of the block settles with them. Limits left out keep what was taken.
+        """Note how many tokens were used; the end of the block commits them. Limits left out keep what was taken.
 
-        A later call replaces what an earlier one said of the same limits.
+        Call it as soon as the amounts are known: they are committed even if the block raises afterwards. A later call replaces
+        the amounts of an earlier one for the same limits.
         """
         used = merged(amounts, named)
         for name, amount in used.items():
@@ -127,7 +129,7 @@ class LeaseBase:
 
 
 class Lease(LeaseBase):
-    """A lease of `weir.Client`; a context manager that commits, or rolls back after an exception."""
+    """A lease of `weir.Client`; a context manager that settles it at the end of the block."""
 
     def __init__(self, calls: LeaseCalls, driver: Driver) -> None:
         super().__init__(calls)
@@ -141,25 +143,25 @@ class Lease(LeaseBase):
     ) -> None:
         self._driver.run(self._calls.leave(error))
 
-    def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
-        """End the lease with what was used, in one request; without amounts its tokens stay taken."""
+    def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState:
+        """End the lease with the tokens that were used, in one request; without amounts its tokens stay taken."""
         return self._driver.run(self._calls.commit({**(self._calls.used or {}), **merged(actual, named)}))
 
-    def rollback(self) -> LeaseState | None:
+    def rollback(self) -> LeaseState:
         """Return all tokens, and end the lease."""
         return self._driver.run(self._calls.rollback())
 
-    def adjust(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+    def adjust(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState:
         """Take more tokens, into debt if there are too few; negative amounts return tokens."""
         return self._driver.run(self._calls.adjust(merged(amounts, named)))
 
-    def release(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+    def release(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState:
         """Return some tokens."""
         return self._driver.run(self._calls.release(merged(amounts, named)))
 
 
 class AsyncLease(LeaseBase):
-    """A lease of `weir.AsyncClient`; an asynchronous context manager that commits or rolls back."""
+    """A lease of `weir.AsyncClient`; an asynchronous context manager that settles it at the end of the block."""
 
     def __init__(self, calls: LeaseCalls, driver: AsyncDriver) -> None:
         super().__init__(calls)
@@ -174,18 +176,18 @@ class AsyncLease(LeaseBase):
         # A task that is cancelled here waits no longer, but the settlement goes on: half of one would settle nothing.
         await asyncio.shield(self._driver.spawn(self._calls.leave(error)))
 
-    async def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
-        """End the lease with what was used, in one request; without amounts its tokens stay taken."""
+    async def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState:
+        """End the lease with the tokens that were used, in one request; without amounts its tokens stay taken."""
         return await self._driver.run(self._calls.commit({**(self._calls.used or {}), **merged(actual, named)}))
 
-    async def rollback(self) -> LeaseState | None:
+    async def rollback(self) -> LeaseState:
         """Return all tokens, and end the lease."""
         return await self._driver.run(self._calls.rollback())
 
-    async def adjust(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+    async def adjust(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState:
         """Take more tokens, into debt if there are too few; negative amounts return tokens."""
         return await self._driver.run(self._calls.adjust(merged(amounts, named)))
 
-    async def release(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState | None:
+    async def release(self, amounts: Mapping[str, int] | None = None, /, **named: int) -> LeaseState:
         """Return some tokens."""
         return await self._driver.run(self._calls.release(merged(amounts, named)))
