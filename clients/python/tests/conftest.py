@@ -1,4 +1,4 @@
-"""What all tests share: one server for those that do not kill it, and names of their own."""
+"""Fixtures of all tests: one server for those that do not kill it, and names of their own."""
 
 import uuid
 from collections.abc import Iterator

@@ -176,7 +176,7 @@ class PracticeCalls:
         return (yield from self.session.exchange(post(path(ROOT + "/jobs/{}/claim-next", kind), body), read_claimed))
 
     def worker_calls(self, kind: JobType, claimed: ClaimedJob) -> WorkerCalls:
-        """Return what the worker of a claimed job does."""
+        """Return the requests of the worker of a claimed job."""
         return WorkerCalls(self.session, kind, claimed)
 
 

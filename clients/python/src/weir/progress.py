@@ -94,7 +94,7 @@ class FollowerBase:
         return step
 
     def _pause(self, error: WeirError) -> float:
-        """Return the seconds until the next connection; raise what no further one would mend."""
+        """Return the seconds until the next connection; raise an error that no further connection would mend."""
         if isinstance(error, Unauthorized) and self._session.credentials.renew(self._credentials):
             again, retry_after = True, None
         else:
@@ -109,7 +109,7 @@ class FollowerBase:
 
 
 def broken(error: httpx.RequestError) -> Unreachable:
-    """Return what a broken stream is to the caller, when it cannot be resumed."""
+    """Return the error of a broken stream that cannot be resumed."""
     failure = network_failure(error)
     kind = InvalidResponse if failure.is_garbled else Unreachable
     return kind(f"the progress stream broke: {failure}", maybe_done=False)

@@ -1,4 +1,4 @@
-"""The report of one call: what it used, under an id that makes it count once."""
+"""The report of one call: its usage, under an id that makes it count once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report_body(
     request_id: str | None = None,
     timestamp: datetime | None = None,
 ) -> dict[str, Any]:
-    """Return a report as the API takes it; what is wrong for sure is refused here, where the caller can mend it."""
+    """Return a report as the API takes it. Refuses values that are wrong for sure here, where the caller can mend them."""
     if isinstance(model, ModelSelection):
         chosen = model.recommended_model
         label, model_id, vendor = chosen.label, model_id or chosen.model_id, vendor or chosen.vendor
@@ -71,7 +71,7 @@ def report_body(
 
 
 def check_text(name: str, text: object) -> None:
-    """Refuse what cannot be sent: it would wait in the queue for ever."""
+    """Refuse a text that cannot be sent: its report would wait in the queue for ever."""
     if not isinstance(text, str):
         raise TypeError(f"{name}: {text!r} is no text")
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from .errors import QueueError
 
 _held: set[tuple[int, str]] = set()
-"""What threads of this process hold; the operating system's lock does not tell them apart."""
+"""Locks that threads of this process hold; the operating system's lock does not tell threads apart."""
 _guard = threading.Lock()
 
 

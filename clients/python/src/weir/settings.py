@@ -18,7 +18,7 @@ CONNECTIONS_MAX = 100
 
 @dataclass(frozen=True)
 class Settings:
-    """What a connection needs to know."""
+    """The server's address, the credentials, and the options of a connection."""
 
     url: str
     credentials: Credentials

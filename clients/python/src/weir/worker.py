@@ -36,7 +36,7 @@ ERROR_MAX = 8_000
 
 
 class WorkerCalls:
-    """What the worker of a job sends, as programs; every write carries the fence."""
+    """Requests of the worker of a job, as programs; every write carries the fence."""
 
     def __init__(self, session: Session, kind: JobType, claimed: ClaimedJob) -> None:
         self.session, self.job, self.fence = session, claimed.job, claimed.fence
@@ -89,7 +89,7 @@ class WorkerCalls:
 
 
 class ClaimBase:
-    """What both kinds of claims know."""
+    """The part of both kinds of claims that needs no server."""
 
     def __init__(self, calls: WorkerCalls) -> None:
         self._calls = calls

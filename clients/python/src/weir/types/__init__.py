@@ -1,4 +1,4 @@
-"""What the server returns, as dataclasses. The field names are those of the API; unknown fields are ignored."""
+"""Responses of the server, as dataclasses. The field names are those of the API; unknown fields are ignored."""
 
 from .common import Page, Whoami
 from .keeper import (

@@ -27,7 +27,7 @@ class RawPage:
 
 @dataclass(frozen=True, kw_only=True)
 class Whoami:
-    """Whom the server takes the caller for."""
+    """The identity and the scope of the caller."""
 
     subject: str
     scope: str

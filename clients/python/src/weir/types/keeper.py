@@ -1,4 +1,4 @@
-"""What the keeper returns. Amounts of money are `MicroUsd`: whole micro-dollars with the dollars as `.usd`."""
+"""Responses of the keeper. Amounts of money are `MicroUsd`: whole micro-dollars with the dollars as `.usd`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the limiter returns."""
+"""Responses of the limiter."""
 
 from __future__ import annotations
 

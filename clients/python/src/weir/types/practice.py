@@ -1,4 +1,4 @@
-"""What practice returns."""
+"""Responses of the practice service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class User:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a user may do; -1 stands for any number."""
+    """A plan with its daily limits and rights; -1 stands for any number."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""What reviews return. Costs are exact decimal dollars, as the API sends them."""
+"""Responses of the reviews service. Costs are exact decimal dollars, as the API sends them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True, kw_only=True)
 class ModelResponse:
-    """What one model said of a pull request. Lists across reviews also name the review."""
+    """The response of one model to a pull request. Lists across reviews also name the review."""
 
     model_id: str
     status: str
@@ -28,7 +28,7 @@ class ModelResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """What a person said of a finding."""
+    """A person's verdict on a finding."""
 
     verdict: str
     by: str
@@ -109,7 +109,7 @@ class Review:
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewCost:
-    """What the response of one model cost."""
+    """The cost of one model's response."""
 
     review_id: str
     owner: str
@@ -152,7 +152,7 @@ class FindingCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelComparison:
-    """What one model is worth."""
+    """The figures of one model: cost, speed, agreement and acceptance."""
 
     model_id: str
     reviews: int
