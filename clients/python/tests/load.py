@@ -32,7 +32,7 @@ def main() -> None:
             budget.report("premium", model_id="amazon.nova-lite-v1:0", input_tokens=tokens, output_tokens=1)
             note(f"report {tokens}")
     assert budget.close(30), budget.last_error
-    assert not budget.queue.dead_letters.exists(), budget.queue.dead_letters.read_text()
+    assert not budget.dead_letters(), budget.dead_letters()
 
 
 main()

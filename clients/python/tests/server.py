@@ -14,6 +14,8 @@ import httpx
 
 ADMIN_KEY = "an-admin-key-for-tests-only"
 START_SECS = 60
+HTML = b"<html><body>Sign in</body></html>"
+"""The page of a proxy."""
 
 
 def binary() -> str:
@@ -87,7 +89,7 @@ class Server:
         return secret["client_id"], secret["client_secret"]
 
     def totals(self, org: str) -> dict[str, int]:
-        """What the server has counted so far, after an aggregation."""
+        """The totals that the server has counted so far, after an aggregation."""
         self.admin("POST", "/v1/jobs/keeper-aggregate/run")
         response = httpx.get(
             f"{self.url}/api/v1/orgs/{org}/apps/shop/aggregates/today", headers={"x-api-key": ADMIN_KEY}
@@ -104,6 +106,15 @@ def eventually(condition: Callable[[], object], seconds: float, story: Callable[
     while not condition():
         assert time.monotonic() < until, f"it did not come to pass: {story()}"
         time.sleep(0.02)
+
+
+def reply(status: int, body: bytes = b"", **headers: str) -> bytes:
+    """A response that ends its connection."""
+    lines = [f"HTTP/1.1 {status} X", "connection: close"]
+    lines += [
+        f"{name.replace('_', '-')}: {value}" for name, value in {"content_length": str(len(body)), **headers}.items()
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 class Proxy:

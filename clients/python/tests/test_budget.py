@@ -1,6 +1,5 @@
 """Selections are kept as the server allows; every report is counted once, whatever is lost on its way."""
 
-import json
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 import weir
-from server import ADMIN_KEY, Proxy, Server, eventually, proxy_to
+from server import ADMIN_KEY, Proxy, Server, eventually, proxy_to, reply
 
 MODEL: dict[str, Any] = {"model_id": "amazon.nova-lite-v1:0"}
 
@@ -97,11 +96,12 @@ def test_what_the_server_refuses_for_good_is_set_apart(
         budget.report("premium", model_id="no-such-model", input_tokens=1, output_tokens=1)
         budget.report("premium", **MODEL, input_tokens=10, output_tokens=1)
         assert budget.flush(20)
-        letters = [json.loads(line) for line in budget.queue.dead_letters.read_text().splitlines()]
+        letters = budget.dead_letters()
+        assert budget.queue.dead_letter_count == len(letters)
     codes = ["INVALID_MODEL_LABEL", "ALREADY_EXISTS", "INVALID_REQUEST"]
-    assert [letter["error"] for letter in letters][:3] == codes
-    assert "too old" in letters[2]["reason"]
-    assert letters[1]["request_id"] == letters[1]["report"]["request_id"] == taken
+    assert [letter.error for letter in letters][:3] == codes
+    assert "too old" in letters[2].reason
+    assert letters[1].request_id == letters[1].report["request_id"] == taken
     assert server.totals(org)["requests"] + len(letters) == 6
 
 
@@ -109,7 +109,7 @@ def test_a_refused_request_is_split_until_the_poison_is_alone(
     server: Server, proxy: Proxy, through: weir.Client, org: str, queue_dir: Path
 ) -> None:
     problem = b'{"error": "PAYLOAD_TOO_LARGE", "detail": "too large", "status": 413}'
-    refusal = b"HTTP/1.1 413 X\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s" % (len(problem), problem)
+    refusal = reply(413, problem, content_type="application/problem+json")
     batches = 0
 
     def fate(line: str) -> str | bytes:
@@ -124,8 +124,7 @@ def test_a_refused_request_is_split_until_the_poison_is_alone(
         budget.report("premium", **MODEL, input_tokens=2, output_tokens=0)
         proxy.fate = fate
         assert budget.flush(30)
-        letters = budget.queue.dead_letters.read_text().splitlines()
-        assert [json.loads(letter)["report"]["input_tokens"] for letter in letters] == [1]
+        assert [letter.report["input_tokens"] for letter in budget.dead_letters()] == [1]
     assert server.totals(org)["input_tokens"] == 2
 
 
@@ -181,7 +180,7 @@ with client.budget(sys.argv[3], "shop", queue_dir=sys.argv[4]) as budget:
     for _ in range(3):
         budget.report("premium", model_id="amazon.nova-lite-v1:0", input_tokens=5, output_tokens=0)
     assert budget.flush(30), budget.last_error
-    assert not budget.queue.dead_letters.exists(), budget.queue.dead_letters.read_text()
+    assert not budget.dead_letters(), budget.dead_letters()
 """
 
 
@@ -199,7 +198,7 @@ def test_a_wrong_clock_neither_loses_a_report_nor_moves_it_to_another_day(
         for _ in range(3):
             budget.report("premium", **MODEL, input_tokens=5, output_tokens=0)
         assert budget.flush(30)
-        assert not budget.queue.dead_letters.exists(), budget.queue.dead_letters.read_text()
+        assert not budget.dead_letters()
         assert budget.submit("premium", **MODEL, input_tokens=5, output_tokens=0).org_day == today(right_ns())
     assert server.totals(org)["requests"] == 4
 
@@ -241,6 +240,9 @@ budget.report("premium", model_id="amazon.nova-lite-v1:0", input_tokens=5, outpu
 
 
 def test_queues_of_apps_and_servers_are_apart(client: weir.Client, queue_dir: Path) -> None:
-    folders = {client.budget(org, app, queue_dir=queue_dir).queue.folder for org, app in [("a", "b--c"), ("a--b", "c")]}
+    budgets = [client.budget(org, app, queue_dir=queue_dir) for org, app in [("a", "b--c"), ("a--b", "c")]]
+    for budget in budgets:
+        budget.report("premium", **MODEL, input_tokens=1, output_tokens=1)
+    folders = {budget.queue.folder for budget in budgets}
     assert len(folders) == 2
     assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)

@@ -14,7 +14,7 @@ from weir.decode import decode
 from weir.errors import api_error
 from weir.money import MicroUsd
 from weir.progress import EventParser
-from weir.queue import Queue, default_root, queue_folder
+from weir.queue import Bound, Queue, default_root, queue_folder
 from weir.retry import Attempts, RetryPolicy
 from weir.session import may_repeat
 from weir.types import Job, ModelSelection
@@ -132,24 +132,24 @@ def test_events_are_parsed_as_the_standard_has_them() -> None:
 
 
 def test_a_queue_keeps_order_and_knows_its_size(tmp_path: Path) -> None:
-    queue = Queue(tmp_path / "q", size_max=10, on_full="raise", full_wait_secs=0)
-    numbers = [queue.put({"request_id": str(number)}, number, None) for number in range(5)]
-    assert queue.put({"request_id": "3"}, 9, None) == numbers[3]
+    queue = Queue(tmp_path / "q")
+    numbers = [queue.put({"request_id": str(number)}, number, None, Bound()) for number in range(5)]
+    assert queue.put({"request_id": "3"}, 9, None, Bound()) == numbers[3]
     assert (len(queue), queue.newest()) == (5, numbers[-1])
-    assert [report.body["request_id"] for report in queue.head(2, [numbers[0]])] == ["1", "2"]
+    assert [report.body["request_id"] for report in queue.head(2)] == ["0", "1"]
     queue.remove(numbers[:3])
     queue.close()
-    again = Queue(tmp_path / "q", size_max=10, on_full="raise", full_wait_secs=0)
-    assert [report.at_ms for report in again.head(10, [])] == [3, 4]
+    again = Queue(tmp_path / "q")
+    assert [report.at_ms for report in again.head(10)] == [3, 4]
     assert again.has_until(numbers[3])
     assert not again.has_until(numbers[2])
     with again.sending() as first, queue.sending() as second:
         assert (first, second) == (True, False)
     with queue.sending() as third:
         assert third
-    for wrong in ({"size_max": 0}, {"on_full": "drop"}):
-        with pytest.raises(ValueError, match=r"queue_max|on_full"):
-            Queue(tmp_path / "q", **{"size_max": 1, "on_full": "raise", "full_wait_secs": 0, **wrong})  # type: ignore[arg-type]
+    for wrong in ({"size_max": 0}, {"on_full": "drop"}, {"wait_secs": -1}, {"wait_secs": float("nan")}):
+        with pytest.raises(ValueError, match=r"queue_max|on_full|full_wait_secs"):
+            Bound(**wrong)
 
 
 def test_queues_are_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

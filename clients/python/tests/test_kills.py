@@ -1,6 +1,5 @@
 """Servers and clients are killed in the middle of their work, and in the end everything is counted once."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 import weir
 from server import ADMIN_KEY, Server, eventually
 from weir import Limit
+from weir.queue import Queue
 
 PROCESSES = 3
 SERVER_KILLS = 4
@@ -149,14 +149,14 @@ def test_a_lease_outlives_the_server_and_an_acquire_waits_for_it(own_server: Ser
 STEPS = [
     ("weir.queue.Queue.put", "before"),
     ("weir.queue.Queue.put", "after"),
-    ("weir.reporter.Sender._send", "before"),
-    ("weir.reporter.Sender._settle", "before"),
+    ("weir.sender.Sender._send", "before"),
+    ("weir.sender.Sender._settle", "before"),
     ("weir.queue.Queue.remove", "before"),
     ("weir.queue.Queue.remove", "after"),
-    ("weir.reporter.Sender._bury", "before"),
-    ("weir.queue.append_line", "before"),
-    ("weir.queue.append_line", "after"),
-    ("weir.reporter.Sender._bury", "after"),
+    ("weir.sender.Sender._bury", "before"),
+    ("weir.queue.Queue.bury", "before"),
+    ("weir.queue.Queue.bury", "after"),
+    ("weir.sender.Sender._bury", "after"),
 ]
 
 KILLED = """
@@ -193,6 +193,8 @@ def test_a_client_that_is_killed_between_two_steps_loses_nothing(
     # The same program again, which reports what it did not live to report, under the same ids.
     subprocess.run([*command, "", ""], check=True, timeout=60)
     assert server.totals(org)["requests"] == 2
-    [letters] = tmp_path.glob("queue/*/dead-letter.jsonl")
-    written = [json.loads(line) for line in letters.read_text().splitlines()]
-    assert {letter["error"] for letter in written} == {"INVALID_MODEL_LABEL"}
+    [folder] = tmp_path.glob("queue/*")
+    letters = Queue(folder).dead_letters(10)
+    # A run that was killed after it had buried the report is followed by one that reports it again.
+    assert 1 <= len(letters) <= 2
+    assert {letter.error for letter in letters} == {"INVALID_MODEL_LABEL"}

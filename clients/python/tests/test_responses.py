@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import weir
-from server import ADMIN_KEY, Proxy, Server, eventually
+from server import ADMIN_KEY, HTML, Proxy, Server, eventually, reply
 from weir import Limit
 from weir.clock import Clock
 from weir.core import Request
@@ -25,16 +25,6 @@ from weir.session import may_repeat
 MODEL: dict[str, Any] = {"model_id": "amazon.nova-lite-v1:0"}
 
 
-def reply(status: int, body: bytes = b"", **headers: str) -> bytes:
-    """A response that ends its connection."""
-    lines = [f"HTTP/1.1 {status} X", "connection: close"]
-    lines += [
-        f"{name.replace('_', '-')}: {value}" for name, value in {"content_length": str(len(body)), **headers}.items()
-    ]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-
-
-HTML = b"<html><body>Sign in</body></html>"
 GARBAGE = {
     "html": reply(200, HTML),
     "nothing": reply(200),
@@ -125,7 +115,7 @@ def test_reports_outlive_responses_that_are_not_weirs(
         proxy.fate = lambda _: "pass"
         assert budget.flush(30)
         assert budget.last_error is None
-        assert not budget.queue.dead_letters.exists()
+        assert not budget.dead_letters()
     assert server.totals(org)["input_tokens"] == 7
 
 

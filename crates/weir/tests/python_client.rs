@@ -39,7 +39,7 @@ fn run(files: &[&str]) {
 }
 
 /// The files that the tests below name; no other may be in the folder.
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "test_async",
     "test_budget",
     "test_code",
@@ -50,6 +50,7 @@ const FILES: [&str; 13] = [
     "test_limiter",
     "test_practice",
     "test_queue",
+    "test_reporter",
     "test_responses",
     "test_reviews",
     "test_tokens",
@@ -68,6 +69,11 @@ fn python_client_records_and_works_on_jobs() {
 #[test]
 fn python_client_survives_kills() {
     run(&["test_kills", "test_queue", "test_responses"]);
+}
+
+#[test]
+fn python_client_keeps_reports_until_they_are_counted() {
+    run(&["test_reporter"]);
 }
 
 #[test]

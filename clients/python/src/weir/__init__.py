@@ -38,6 +38,7 @@ from .lease import AsyncLease, Lease
 from .limiter import AsyncLimiter, Limiter
 from .money import MicroUsd
 from .practice import AsyncPractice, Practice
+from .queue import DeadLetter
 from .retry import RetryPolicy
 from .reviews import AsyncReviews, Reviews
 from .types import Limit, ModelSelection
@@ -62,6 +63,7 @@ __all__ = [
     "Client",
     "Conflict",
     "DailyLimitExceeded",
+    "DeadLetter",
     "Forbidden",
     "Gone",
     "InvalidRequest",

@@ -1,9 +1,8 @@
-"""The budget of an app: which model to use, and what was used."""
+"""The budget of an app: selects the model to use, and reports the usage."""
 
 from __future__ import annotations
 
 import asyncio
-import weakref
 from collections.abc import Callable, Coroutine
 from datetime import date
 from types import TracebackType
@@ -12,10 +11,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from .clock import rfc3339
 from .core import Program, Request, Response, path
 from .decode import decode
-from .drivers import AsyncDriver, Awaiting, Blocking, Driver, aeach, awaiting, blocking, each, with_signature
-from .queue import Queue
+from .drivers import Awaiting, Blocking, aeach, awaiting, blocking, each, with_signature
+from .queue import DeadLetter, Queue
 from .report import report_body
-from .reporter import Connect, Reporter
+from .reporter import ReporterHandle
 from .selection import SelectionCache
 from .session import Pager, Session, get, post
 from .types import DayTotals, ModelSelection
@@ -28,13 +27,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 class BudgetCalls:
     """The budget of one app, as programs."""
 
-    def __init__(self, session: Session, org: str, app: str, queue: Queue, connect: Connect) -> None:
-        self.session, self.org, self.app = session, org, app
+    def __init__(self, session: Session, org: str, app: str, handle: ReporterHandle) -> None:
+        self.session, self.org, self.app, self.handle = session, org, app, handle
         self._at = path("/api/v1/orgs/{}/apps/{}/", org, app)
         self._cache = SelectionCache(session.clock)
-        self.reporter = Reporter(queue, session, connect, org, app)
-        if len(queue):
-            self.reporter.start()  # an earlier process left them
+
+    @property
+    def queue(self) -> Queue:
+        """The queue of reports."""
+        return self.handle.reporter.queue
 
     def select(self, *, force_check: bool = False) -> Program[ModelSelection]:
         """Return the model to use for the next call.
@@ -45,10 +46,10 @@ class BudgetCalls:
         kept = None if force_check else self._cache.fresh()
         if kept is not None:
             return kept
-        tag = None if force_check else self._cache.tag()
+        check = self._cache.check(anew=force_check)
         where = get(self._at + "model-selection", {"force_check": "true" if force_check else None})
-        request: Request = where.with_headers({"if-none-match": tag}) if tag else where
-        return (yield from self.session.exchange(request, self._cache.keep))
+        request: Request = where.with_headers({"if-none-match": check.tag}) if check.tag else where
+        return (yield from self.session.exchange(request, check.read))
 
     def submit(self, report: dict[str, Any]) -> Program[Submitted]:
         """Submit a report now."""
@@ -58,9 +59,7 @@ class BudgetCalls:
     def enqueue(self, report: dict[str, Any]) -> str:
         """Store a report on disk, and return its `request_id`."""
         clock = self.session.clock
-        self.reporter.check_open()
-        self.reporter.queue.put(report, clock.wall_ms(), clock.skew_ms)
-        self.reporter.start()
+        self.handle.report(report, clock.wall_ms(), clock.skew_ms)
         return str(report["request_id"])
 
     def totals(self, day: date | None = None, *, whole_org: bool = False) -> Program[DayTotals]:
@@ -87,12 +86,14 @@ def day_of(day: date | None) -> str:
     return "today" if day is None else day.isoformat()
 
 
+DEAD_LETTERS = 1_000
+
 REPORT = """Report the usage of a call, in the background.
 
 Returns the `request_id` when the report is on disk. From then on it is counted exactly once, whatever happens to this process
 or to the server. Raises `QueueFull` when the queue has no room. `model` is the selection or a label.
 """
-SUBMIT = """Submit the usage of a call now, and return what it cost. Takes what `report` takes."""
+SUBMIT = """Submit the usage of a call now, and return its cost. Takes the arguments of `report`."""
 
 
 def reporting(build: Callable[P, dict[str, Any]]) -> Callable[Concatenate[Blocking[BudgetCalls], P], str]:
@@ -138,23 +139,14 @@ def asubmitting(
 
 
 def documented(method: F, build: Callable[..., Any], text: str, returned: str) -> F:
-    """Give a method its text, and the signature of what it passes its arguments to."""
+    """Give a method its text, and the signature of the function that gets its arguments."""
     method.__doc__ = text
     with_signature(method, build, returned, adds_self=True)
     return method
 
 
-def abandon_with(budget: Budget | AsyncBudget, reporter: Reporter) -> None:
-    """End the thread of a budget that is collected without having been closed, after it has sent what is queued."""
-    weakref.finalize(budget, reporter.abandon).atexit = False
-
-
 class Budget(Blocking[BudgetCalls]):
-    """The budget of an app. A context manager that sends what is queued, as long as that takes at most."""
-
-    def __init__(self, calls: BudgetCalls, driver: Driver) -> None:
-        super().__init__(calls, driver)
-        abandon_with(self, calls.reporter)
+    """The budget of an app. As a context manager it closes at the end of the block, after sending the queued reports."""
 
     select = blocking(BudgetCalls.select)
     totals = blocking(BudgetCalls.totals)
@@ -165,21 +157,33 @@ class Budget(Blocking[BudgetCalls]):
 
     @property
     def queue(self) -> Queue:
-        """The queue of reports: `len(budget.queue)` wait, `budget.queue.dead_letters` were refused for good."""
-        return self._calls.reporter.queue
+        """The queue of reports: `len(budget.queue)` wait, `budget.queue.dead_letter_count` were refused for good."""
+        return self._calls.queue
 
     @property
     def last_error(self) -> Exception | None:
         """Why reports wait; `None` when the last batch was taken."""
-        return self._calls.reporter.last_error
+        return self._calls.handle.reporter.last_error
+
+    def dead_letters(self, limit: int = DEAD_LETTERS) -> list[DeadLetter]:
+        """Return the oldest reports that the server refused for good, with the reasons."""
+        return self._calls.queue.dead_letters(limit)
+
+    def requeue_dead_letters(self) -> int:
+        """Queue dead letters again, as many as find room, and return how many: for when their reason was mended."""
+        return self._calls.handle.requeue()
+
+    def delete_dead_letters(self) -> int:
+        """Delete all dead letters, whose usage is counted nowhere then; return how many there were."""
+        return self._calls.queue.delete_dead_letters()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until every report of before has left the queue; whether it has in time (seconds)."""
-        return self._calls.reporter.flush(timeout)
+        """Wait until every report stored before this call has left the queue; whether it has in time (seconds)."""
+        return self._calls.handle.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
         """Flush, and end the background thread; whether all is sent. The rest stays in the queue for the next process."""
-        return self._calls.reporter.close(timeout)
+        return self._calls.handle.close(timeout)
 
     def __enter__(self) -> Budget:
         return self
@@ -193,10 +197,6 @@ class Budget(Blocking[BudgetCalls]):
 class AsyncBudget(Awaiting[BudgetCalls]):
     """The budget of an app, for asyncio. The disk is written, and reports are sent, on threads."""
 
-    def __init__(self, calls: BudgetCalls, driver: AsyncDriver) -> None:
-        super().__init__(calls, driver)
-        abandon_with(self, calls.reporter)
-
     select = awaiting(BudgetCalls.select)
     totals = awaiting(BudgetCalls.totals)
     days = aeach(BudgetCalls.days)
@@ -207,20 +207,32 @@ class AsyncBudget(Awaiting[BudgetCalls]):
     @property
     def queue(self) -> Queue:
         """The queue of reports."""
-        return self._calls.reporter.queue
+        return self._calls.queue
 
     @property
     def last_error(self) -> Exception | None:
         """Why reports wait; `None` when the last batch was taken."""
-        return self._calls.reporter.last_error
+        return self._calls.handle.reporter.last_error
+
+    async def dead_letters(self, limit: int = DEAD_LETTERS) -> list[DeadLetter]:
+        """Return the oldest reports that the server refused for good, with the reasons."""
+        return await asyncio.to_thread(self._calls.queue.dead_letters, limit)
+
+    async def requeue_dead_letters(self) -> int:
+        """Queue dead letters again, as many as find room, and return how many: for when their reason was mended."""
+        return await asyncio.to_thread(self._calls.handle.requeue)
+
+    async def delete_dead_letters(self) -> int:
+        """Delete all dead letters, whose usage is counted nowhere then; return how many there were."""
+        return await asyncio.to_thread(self._calls.queue.delete_dead_letters)
 
     async def flush(self, timeout: float | None = None) -> bool:
-        """Wait until every report of before has left the queue; whether it has in time (seconds)."""
-        return await asyncio.to_thread(self._calls.reporter.flush, timeout)
+        """Wait until every report stored before this call has left the queue; whether it has in time (seconds)."""
+        return await asyncio.to_thread(self._calls.handle.flush, timeout)
 
     async def close(self, timeout: float = 5.0) -> bool:
         """Flush, and end the background thread; whether all is sent. The rest stays in the queue for the next process."""
-        return await asyncio.to_thread(self._calls.reporter.close, timeout)
+        return await asyncio.to_thread(self._calls.handle.close, timeout)
 
     async def __aenter__(self) -> AsyncBudget:
         return self

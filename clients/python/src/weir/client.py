@@ -10,7 +10,8 @@ from .budget import AsyncBudget, Budget, BudgetCalls
 from .drivers import AsyncDriver, Driver
 from .limiter import AsyncLimiter, Limiter, LimiterCalls, OnUnreachable
 from .practice import AsyncPractice, Practice, PracticeCalls
-from .queue import OnFull, Queue, default_root, queue_folder
+from .queue import FULL_WAIT_SECS, SIZE_MAX, Bound, OnFull, default_root, queue_folder
+from .reporter import Reporters
 from .retry import RetryPolicy
 from .reviews import AsyncReviews, ReviewCalls, Reviews
 from .session import Session, get
@@ -18,14 +19,12 @@ from .settings import Settings, settings
 from .types import Whoami
 
 TIMEOUT_SECS = 10.0
-QUEUE_MAX = 100_000
-FULL_WAIT_SECS = 30.0
 FINISH_SECS = 5.0
 """How long closing an asynchronous client waits for leases that cancelled tasks give back."""
 
 
 class ClientBase:
-    """What both clients are made of."""
+    """The settings and services of both clients."""
 
     def __init__(
         self,
@@ -55,6 +54,7 @@ class ClientBase:
             timeout=timeout,
         )
         self._session = Session(self._settings.credentials, retry or RetryPolicy())
+        self._reporters = Reporters(self._session, self._settings.http)
 
     def _budget(
         self,
@@ -66,9 +66,9 @@ class ClientBase:
         full_wait_secs: float,
     ) -> BudgetCalls:
         root = Path(queue_dir) if queue_dir is not None else default_root()
-        folder = queue_folder(root, self._settings.url, org, app)
-        queue = Queue(folder, size_max=queue_max, on_full=on_full, full_wait_secs=full_wait_secs)
-        return BudgetCalls(self._session, org, app, queue, self._settings.http)
+        folder = None if root is None else queue_folder(root.absolute(), self._settings.url, org, app)
+        handle = self._reporters.handle(folder, org, app, Bound(queue_max, on_full, full_wait_secs))
+        return BudgetCalls(self._session, org, app, handle)
 
 
 class Client(ClientBase):
@@ -103,7 +103,7 @@ class Client(ClientBase):
     def limiter(self, namespace: str = "default", *, on_unreachable: OnUnreachable = "raise") -> Limiter:
         """Return the limiter of a namespace.
 
-        `on_unreachable` says what an acquire does when no server responds: `raise` stops the caller, `allow` goes on with a
+        `on_unreachable` is for an acquire when no server responds: `raise` stops the caller, `allow` goes on with a
         lease that took nothing.
         """
         return Limiter(LimiterCalls(self._session, namespace, on_unreachable), self._driver)
@@ -114,7 +114,7 @@ class Client(ClientBase):
         app: str,
         *,
         queue_dir: str | os.PathLike[str] | None = None,
-        queue_max: int = QUEUE_MAX,
+        queue_max: int = SIZE_MAX,
         on_full: OnFull = "raise",
         full_wait_secs: float = FULL_WAIT_SECS,
     ) -> Budget:
@@ -126,7 +126,7 @@ class Client(ClientBase):
         return Budget(self._budget(org, app, queue_dir, queue_max, on_full, full_wait_secs), self._driver)
 
     def whoami(self) -> Whoami:
-        """Return whom the server takes this client for."""
+        """Return the identity and the scope that the server sees in the credentials."""
         return self._driver.run(self._session.fetch(Whoami, get("/v1/whoami")))
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class AsyncClient(ClientBase):
         app: str,
         *,
         queue_dir: str | os.PathLike[str] | None = None,
-        queue_max: int = QUEUE_MAX,
+        queue_max: int = SIZE_MAX,
         on_full: OnFull = "raise",
         full_wait_secs: float = FULL_WAIT_SECS,
     ) -> AsyncBudget:
@@ -189,7 +189,7 @@ class AsyncClient(ClientBase):
         return AsyncBudget(self._budget(org, app, queue_dir, queue_max, on_full, full_wait_secs), self._driver)
 
     async def whoami(self) -> Whoami:
-        """Return whom the server takes this client for."""
+        """Return the identity and the scope that the server sees in the credentials."""
         return await self._driver.run(self._session.fetch(Whoami, get("/v1/whoami")))
 
     async def close(self) -> None:

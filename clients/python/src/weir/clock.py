@@ -37,7 +37,7 @@ class Clock:
 
     @property
     def skew_ms(self) -> int | None:
-        """What to add to the local time of day, once a response has said so.
+        """Milliseconds to add to the local time of day; `None` until a response has said them.
 
         It is unknown again after that time has jumped: set right, or after a sleep of the machine.
         """
@@ -78,9 +78,14 @@ def http_date(text: str) -> float | None:
         return None
 
 
+def utc(at_ms: int) -> datetime:
+    """Return the time of so many milliseconds since 1970."""
+    return datetime.fromtimestamp(at_ms / 1000, timezone.utc)
+
+
 def rfc3339(at_ms: int) -> str:
     """Return a time as the API writes it."""
-    return datetime.fromtimestamp(at_ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return utc(at_ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def query_time(at: datetime | None) -> str | None:

@@ -1,6 +1,6 @@
 """The client without any input or output.
 
-What the client does is written once, as generators. A program yields what it needs done (send a request, sleep, run a part
+The logic of the client is written once, as generators. A program yields effects (send a request, sleep, run a part
 under the lock of the credentials) and is sent the result. `weir.drivers` runs a program, blocking or with `await`.
 """
 
@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, SupportsIndex, TypeAlias, TypeVar
 from urllib.parse import quote
 
@@ -46,11 +47,11 @@ class Response:
     body: bytes
 
     def json(self) -> Any:
-        """Return the body as JSON. Raises `NotWeirs` when it is none, as the page of a proxy is, or a body that was cut off."""
+        """Return the body as JSON. Raises `ForeignResponse` for the page of a proxy, or a body that was cut off."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError) as error:
-            raise NotWeirs(f"status {self.status} with {len(self.body)} bytes that are no JSON") from error
+            raise ForeignResponse(f"status {self.status} with {len(self.body)} bytes that are no JSON") from error
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,9 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Exclusive:
-    """Effect: run the program while no other one runs that way; the result is that of the program."""
+    """Effect: run the program while no other one holds the lock; the result is that of the program."""
 
+    lock: Lock
     program: Generator[Any, Any, Any]
 
 
@@ -85,8 +87,8 @@ class NetworkFailure(Exception):
         """Whether there was a response, which cannot be read."""
 
 
-class NotWeirs(Exception):
-    """The response is not one of Weir, so something between it and this client may have made it."""
+class ForeignResponse(Exception):
+    """The response is not one of Weir: a proxy may have made it, or it was cut off."""
 
 
 Program: TypeAlias = Generator[Any, Any, T]

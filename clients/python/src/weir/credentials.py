@@ -1,4 +1,4 @@
-"""What a request shows to be let in: an admin key, a token, or tokens that a client id and its secret get."""
+"""Credentials of requests: an admin key, a token, or tokens for a client id and its secret."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class ClientCredentials(Credentials):
         """Return the headers of a request, after getting or renewing the token if it is time."""
         token = self._token
         if token is None or session.clock.monotonic() >= token.renew_at:
-            token = yield Exclusive(self._renewed(session, token))
+            token = yield Exclusive(session.renewing, self._renewed(session, token))
         return {"authorization": f"Bearer {token.access}"}
 
     def renew(self, refused: dict[str, str]) -> bool:
@@ -152,7 +152,7 @@ class ClientCredentials(Credentials):
 
 @dataclass(frozen=True)
 class TokenAnswer:
-    """What the server returns for a secret or a refresh token."""
+    """The server's response to a secret or a refresh token."""
 
     access_token: str = field(repr=False)
     expires_in: float

@@ -29,6 +29,9 @@ P = ParamSpec("P")
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 """Failures before the request was on its way."""
 FAILURES = (httpx.RequestError, httpx.InvalidURL)
+SLEEP_MAX_SECS = 86_400.0
+"""Longest sleep at once; the clocks of some systems take no number of seconds that a caller or a server may name."""
+LOCK_POLL_SECS = 0.01
 
 
 def arguments(request: Request) -> dict[str, Any]:
@@ -43,7 +46,7 @@ def arguments(request: Request) -> dict[str, Any]:
 
 
 def network_failure(error: httpx.RequestError) -> NetworkFailure:
-    """Return what a failure of httpx means for retries."""
+    """Return a failure of httpx as programs take it."""
     reason = str(error) or type(error).__name__
     is_garbled = isinstance(error, httpx.DecodingError)
     return NetworkFailure(reason, was_sent=not isinstance(error, NOT_SENT), is_garbled=is_garbled)
@@ -70,7 +73,7 @@ class Driver:
     def __init__(self, connect: Callable[[], httpx.Client]) -> None:
         self._connect = connect
         self._http: httpx.Client | None = connect()
-        self._lock, self._exclusive = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         _drivers.add(self)
 
     @property
@@ -88,7 +91,7 @@ class Driver:
 
     def leave_to_parent(self) -> None:
         """Begin anew in a forked child, where a thread that stayed in the parent may hold the lock."""
-        self._lock, self._exclusive = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         if self._http is not None and not self._http.is_closed:
             _left_to_parents.append(self._http)  # to close it could end the parent's connections
             self._http = None
@@ -101,7 +104,7 @@ class Driver:
                 effect = advance()
                 try:
                     result = self._perform(effect)
-                except Exception as error:  # the program decides what it means
+                except Exception as error:  # the program handles it
                     advance = _throw(program, error)
                 else:
                     advance = _send(program, result)
@@ -117,9 +120,9 @@ class Driver:
             except FAILURES as error:
                 raise failure_of(error, effect.request) from error
         if isinstance(effect, Sleep):
-            return time.sleep(effect.seconds)
+            return time.sleep(min(effect.seconds, SLEEP_MAX_SECS))
         assert isinstance(effect, Exclusive)  # noqa: S101 - there are three effects
-        with self._exclusive:
+        with effect.lock:
             return self.run(effect.program)
 
 
@@ -143,10 +146,6 @@ class AsyncDriver:
         self._connect = connect
         self._http = connect()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._begin()
-
-    def _begin(self) -> None:
-        self._lock = asyncio.Lock()
         self._background: set[asyncio.Task[Any]] = set()
 
     @property
@@ -157,12 +156,12 @@ class AsyncDriver:
             if self._loop.is_running():
                 raise RuntimeError("an AsyncClient serves one event loop at a time; make another one for this loop")
             self._http = self._connect()
-            self._begin()
+            self._background = set()
         self._loop = loop
         return self._http
 
     async def close(self, timeout: float) -> None:
-        """Wait for what runs beside, so long at most, and close all connections."""
+        """Wait so long at most for background tasks, and close all connections."""
         http = self.http
         await self._finish(timeout)
         await http.aclose()
@@ -175,7 +174,7 @@ class AsyncDriver:
                 effect = advance()
                 try:
                     result = await self._perform(effect)
-                except Exception as error:  # the program decides what it means
+                except Exception as error:  # the program handles it
                     advance = _throw(program, error)
                 else:
                     advance = _send(program, result)
@@ -192,7 +191,7 @@ class AsyncDriver:
         return task
 
     async def _finish(self, timeout: float) -> None:
-        """Wait for what runs beside, so long at most, and end the rest."""
+        """Wait so long at most for background tasks, and cancel the rest."""
         if self._background:
             _, pending = await asyncio.wait(set(self._background), timeout=timeout)
             for task in pending:
@@ -206,10 +205,15 @@ class AsyncDriver:
             except FAILURES as error:
                 raise failure_of(error, effect.request) from error
         if isinstance(effect, Sleep):
-            return await asyncio.sleep(effect.seconds)
+            return await asyncio.sleep(min(effect.seconds, SLEEP_MAX_SECS))
         assert isinstance(effect, Exclusive)  # noqa: S101 - there are three effects
-        async with self._lock:
+        # The thread that sends reports may hold the lock, so a lock of asyncio would not do.
+        while not effect.lock.acquire(blocking=False):
+            await asyncio.sleep(LOCK_POLL_SECS)
+        try:
             return await self.run(effect.program)
+        finally:
+            effect.lock.release()
 
 
 def _send(program: Program[Any], result: Any) -> Callable[[], Any]:
@@ -237,9 +241,9 @@ class Awaiting(Generic[C]):
 def with_signature(
     method: Callable[..., Any], of: Callable[..., Any], returned: str, *, adds_self: bool = False
 ) -> None:
-    """Give a method the parameters of what it calls, and what it returns itself; `{}` stands for what the program does.
+    """Give a method the parameters of `of`, and its own return type, in which `{}` stands for the result of the program.
 
-    `help`, editors and `unittest.mock.create_autospec` read it.
+    `help`, editors and `unittest.mock.create_autospec` read them.
     """
     known = signature(of)
     inner = re.fullmatch(r"(?:Program|Pager)\[(.*)\]", str(known.return_annotation))

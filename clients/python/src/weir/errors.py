@@ -28,8 +28,11 @@ from .clock import http_date
 from .decode import decode, parse_time
 from .types import LimitStatus
 
-HEADERS = ("date", "retry-after", "x-request-id")
+HEADERS = ("content-type", "date", "retry-after", "x-request-id")
 """Headers that an error is made of."""
+WAIT_MAX_MS = 10**15
+PROBLEM = "application/problem+json"
+"""Content type of every error of Weir."""
 
 
 class WeirError(Exception):
@@ -50,7 +53,7 @@ class Unreachable(WeirError):
 
 
 class InvalidResponse(Unreachable):
-    """What responded is not Weir, for example a proxy with a page of its own, or the response was cut off."""
+    """The response is not one of Weir, for example the page of a proxy, or it was cut off."""
 
 
 class QueueError(WeirError):
@@ -78,14 +81,11 @@ class ApiError(WeirError):
         self.details: Mapping[str, Any] = details if isinstance(details, dict) else {}
         self.request_id = str(problem.get("request_id") or headers.get("x-request-id") or "")
         """Id under which the server's log has the request."""
+        self.is_from_weir = "error" in problem and headers.get("content-type", "").startswith(PROBLEM)
+        """Whether Weir refused, and not a proxy in front of it."""
         self.retry_after = seconds_of(headers.get("retry-after"), headers.get("date"))
         """Seconds after which a retry may succeed, if the server says so."""
         super().__init__(f"{self.code}: {self.detail} (status {status}, request {self.request_id or 'unknown'})")
-
-    @property
-    def is_weirs(self) -> bool:
-        """Whether Weir refused, and not something in front of it, which knows no codes."""
-        return not self.code.startswith("HTTP_")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let the error pass between processes: the constructor takes more than its text."""
@@ -136,7 +136,7 @@ class RateLimited(ApiError):
     def wait_seconds(self) -> float:
         """Seconds until the request can be granted; as exact as the server says it."""
         exact = self.details.get("retry_after_ms")
-        return max(0, exact) / 1000 if isinstance(exact, int) else float(self.retry_after or 1)
+        return min(max(0, exact), WAIT_MAX_MS) / 1000 if isinstance(exact, int) else float(self.retry_after or 1)
 
 
 class QuotaExceeded(RateLimited):

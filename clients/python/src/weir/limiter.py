@@ -31,7 +31,7 @@ from .types import (
 )
 
 OnUnreachable = Literal["raise", "allow"]
-"""What an acquire does when the server cannot be reached: fail closed, or go on with a degraded lease."""
+"""The choice when the server cannot be reached: raise an error, or go on with a degraded lease."""
 
 Window = Literal["hourly", "daily", "monthly"]
 
@@ -78,7 +78,7 @@ class Attempt:
             yield Sleep(pause)
 
     def undo(self, retry: RetryPolicy | None = None) -> Program[None]:
-        """Give back what a cancelled acquire may have taken: with its key, the same lease is returned, and rolled back."""
+        """Roll back the lease that a cancelled acquire may have got; a request with the same key returns it."""
         if not (self._maybe_taken and self._may_undo):
             return
         try:
@@ -265,7 +265,7 @@ def read_acquired(response: Response) -> Acquired:
 
 def is_out_of_reach(failure: Unreachable | ServerError) -> bool:
     """Whether no Weir responded: no response, or one of a proxy."""
-    return isinstance(failure, Unreachable) or not failure.is_weirs
+    return isinstance(failure, Unreachable) or not failure.is_from_weir
 
 
 class Limiter(Blocking[LimiterCalls]):
@@ -306,7 +306,7 @@ class Limiter(Blocking[LimiterCalls]):
             return Lease(self._driver.run(attempt.run()), self._driver)
         except Exception:
             raise
-        except BaseException:  # Ctrl-C: the server may have granted what nobody waits for any more
+        except BaseException:  # Ctrl-C: the server may have granted the lease already
             self._driver.run(attempt.undo(NO_RETRY))
             raise
 
@@ -352,7 +352,7 @@ class Acquiring:
         try:
             return AsyncLease(await self._driver.run(self._attempt.run()), self._driver)
         except asyncio.CancelledError:
-            # The server may have granted what nobody waits for any more.
+            # The server may have granted the lease already.
             self._driver.spawn(self._attempt.undo())
             raise
 
@@ -376,7 +376,7 @@ class AsyncLimiter(Awaiting[LimiterCalls]):
     ) -> Acquiring:
         """Take tokens: `async with limiter.acquire("user-1", "gpt-4", rpm=1) as lease`, or `await` it.
 
-        A task that is cancelled while it acquires gives back what the server may have granted.
+        A task that is cancelled while it acquires gives back a lease that the server may have granted.
         """
         attempt = self._calls.attempt(
             entity,

@@ -1,8 +1,4 @@
-"""Sends queued reports in the background, in batches, until the server has each of them once.
-
-The server counts a `request_id` once, so a batch whose response got lost is sent again as it is. A report that the server refuses
-for good goes to the dead letters; one that it cannot take now waits, and those behind it pass.
-"""
+"""Sends queued reports in the background, on one thread for each queue, until the server has each of them once."""
 
 from __future__ import annotations
 
@@ -13,30 +9,22 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 
-from .clock import rfc3339
-from .core import Program, Request, Response, path
-from .decode import decode
 from .drivers import Driver
-from .errors import ApiError, QueueError, WeirError
-from .queue import Queue, Report
-from .retry import NO_RETRY, TRANSIENT_CODES, RetryPolicy, is_transient
-from .session import Session, done, post
+from .errors import QueueError, QueueFull, WeirError
+from .queue import Bound, Queue
+from .sender import BACKOFF, Sender
+from .session import Session
 
 log = logging.getLogger("weir")
 
-BATCH_MAX = 100
-"""Reports of one request; the server takes no more."""
 IDLE_SECS = 0.5
 """How often a process without the lock looks whether it may send."""
-WAITING_MAX = 1_000
-"""Reports that are set aside at once, because the server could not take them; then the queue waits as a whole."""
-BACKOFF = RetryPolicy(first_pause_secs=0.1, longest_pause_secs=5.0)
 RETRY_AFTER_MAX_SECS = 60.0
 """Longest pause that a `Retry-After` can bring about."""
 END_SECS = 1.0
@@ -47,116 +35,75 @@ EXIT_SECS = 2.0
 Connect = Callable[[], httpx.Client]
 
 
-class Sender:
-    """Sends the head of a queue. It belongs to one thread."""
+class Reporters:
+    """The reporters of a client: one for each queue, however many budgets use it."""
 
-    def __init__(self, queue: Queue, session: Session, org: str, app: str) -> None:
-        self._queue, self._session = queue, session
-        self._path = path("/api/v1/orgs/{}/apps/{}/costs/batch", org, app)
-        self._waiting: dict[int, tuple[float, int]] = {}
-        """Reports set aside: until when, and after how many refusals."""
-        self.trouble: WeirError | None = None
-        """Why a report was set aside, while one is."""
+    def __init__(self, session: Session, connect: Connect) -> None:
+        self._session, self._connect = session, connect
+        self._known: weakref.WeakValueDictionary[tuple[str, str, str], Reporter] = weakref.WeakValueDictionary()
+        self.begin()
+        _begins_anew_after_fork.add(self)
 
-    def step(self) -> Program[bool]:
-        """Send one batch; whether there was one to send."""
-        if self._session.clock.skew_ms is None:
-            # Otherwise a clock that is ahead would date the first reports into the future, for which they are refused.
-            with contextlib.suppress(ApiError):
-                yield from self._session.exchange(
-                    Request("GET", "/healthz", idempotent=True, anonymous=True), done, retry=NO_RETRY
-                )
-        now = self._session.clock.monotonic()
-        aside = [number for number, (until, _) in self._waiting.items() if until > now]
-        if len(aside) >= WAITING_MAX:
-            return False
-        batch = self._queue.head(BATCH_MAX, aside)
-        if batch:
-            yield from self._send(batch)
-        return bool(batch)
+    def begin(self) -> None:
+        """Begin, and in a forked child begin anew: a thread that stayed in the parent may hold the lock."""
+        self._guard = threading.Lock()
 
-    def _send(self, batch: Sequence[Report]) -> Program[None]:
-        body = {"requests": [self._body(report) for report in batch]}
+    def handle(self, folder: Path | None, org: str, app: str, bound: Bound) -> ReporterHandle:
+        """Return a handle of the reporter of a queue."""
+        name = (str(folder), org, app)
+        with self._guard:
+            reporter = self._known.get(name)
+            handle = reporter.join(bound) if reporter is not None else None
+            if handle is None:
+                reporter = Reporter(Queue(folder), self._session, self._connect, org, app)
+                self._known[name] = reporter
+                handle = reporter.join(bound)
+        assert handle is not None  # noqa: S101 - a new reporter has not ended
+        return handle
+
+
+class ReporterHandle:
+    """The use of a reporter by one budget. The reporter ends after the last one."""
+
+    def __init__(self, reporter: Reporter, bound: Bound) -> None:
+        self.reporter, self._bound = reporter, bound
+        self._is_closed = False
+
+    def report(self, report: dict[str, Any], at_ms: int, skew_ms: int | None) -> None:
+        """Store a report on disk, and have it sent."""
+        self._check_open()
         try:
-            # The caller backs off between batches, so that `close` is never held up by a retry.
-            results = yield from self._session.exchange(
-                post(self._path, body, idempotent=True), lambda response: read_results(response, batch), retry=NO_RETRY
-            )
-        except ApiError as error:
-            if error.status not in (400, 413, 415, 422) or is_transient(error):
-                raise
-            if len(batch) > 1:
-                middle = len(batch) // 2
-                yield from self._send(batch[:middle])
-                yield from self._send(batch[middle:])
-            else:
-                self._bury(batch[0], error.code, error.detail)
-            return
-        self._settle(batch, results)
+            self.reporter.queue.put(report, at_ms, skew_ms, self._bound)
+        except QueueFull:
+            self.reporter.start()  # or there would never be room
+            raise
+        self.reporter.start()
 
-    def _settle(self, batch: Sequence[Report], results: Sequence[Result]) -> None:
-        answered = list(zip(batch, results, strict=True))
-        # What the server has leaves first: nothing that goes wrong with another report may hold it up.
-        counted = [report.id for report, result in answered if result.error is None]
-        self._queue.remove(counted)
-        self._forget(counted)
-        for report, result in answered:
-            if result.error in TRANSIENT_CODES:
-                self._set_aside(report)
-                self.trouble = WeirError(f"the report {result.request_id} waits: {result.error}: {result.message}")
-            elif result.error is not None:
-                self._bury(report, result.error, result.message)
+    def requeue(self) -> int:
+        """Queue dead letters again, and have them sent; return how many found room."""
+        self._check_open()
+        count = self.reporter.queue.requeue(self._bound.size_max)
+        if count:
+            self.reporter.start()
+        return count
 
-    def _set_aside(self, report: Report) -> None:
-        _, refusals = self._waiting.get(report.id, (0.0, 0))
-        until = self._session.clock.monotonic() + BACKOFF.pause(refusals)
-        self._waiting[report.id] = (until, refusals + 1)
+    def flush(self, timeout: float | None) -> bool:
+        """Wait until every report stored before this call has left the queue; whether it has."""
+        self._check_open()
+        return self.reporter.flush(timeout)
 
-    def _bury(self, report: Report, code: str, reason: str) -> None:
-        log.error("the report %s is refused for good (%s): %s", report.body["request_id"], code, reason)
-        self._queue.bury(report, code, reason)
-        self._forget([report.id])
+    def close(self, timeout: float) -> bool:
+        """Flush, and give the reporter up; whether nothing is left in the queue for another process."""
+        queue = self.reporter.queue
+        try:
+            return len(queue) == 0 if self._is_closed or not len(queue) else self.flush(timeout)
+        finally:
+            self._is_closed = True
+            self.reporter.leave(self)
 
-    def _forget(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            self._waiting.pop(number, None)
-        if not self._waiting:
-            self.trouble = None
-
-    def _body(self, report: Report) -> dict[str, Any]:
-        """Return the report with the time of the call by the server's clock, which is never in its future."""
-        clock = self._session.clock
-        skew_ms = report.skew_ms if report.skew_ms is not None else clock.skew_ms or 0
-        at_ms = min(report.at_ms + skew_ms, clock.server_ms())
-        return {"timestamp": rfc3339(at_ms), **report.body}
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of one report of a batch: it is counted, or there is an error."""
-
-    request_id: str
-    status: str
-    error: str | None = None
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class Results:
-    """What became of a batch, in its order."""
-
-    results: list[Result]
-
-
-def read_results(response: Response, batch: Sequence[Report]) -> list[Result]:
-    """Read what became of a batch. Nothing leaves the queue because of a response that is not exactly about it."""
-    results = decode(Results, response.json()).results
-    if [result.request_id for result in results] != [report.body["request_id"] for report in batch]:
-        raise ValueError("the results are not those of the batch")
-    for result in results:
-        if (result.status == "ACCEPTED") == (result.error is not None):
-            raise ValueError(f"the result of {result.request_id} is {result.status}, {result.error}")
-    return results
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("the budget is closed")
 
 
 class Reporter:
@@ -164,26 +111,47 @@ class Reporter:
 
     def __init__(self, queue: Queue, session: Session, connect: Connect, org: str, app: str) -> None:
         self.queue, self._session, self._connect, self._names = queue, session, connect, (org, app)
-        self._is_closed = self._is_abandoned = False
-        self._forget_thread()
+        self._handles: weakref.WeakSet[ReporterHandle] = weakref.WeakSet()
+        self._has_ended = False
+        self.begin()
         self.last_error: WeirError | None = None
         """Why reports wait; `None` when the last batch was taken."""
         _reporters.add(self)
+        _begins_anew_after_fork.add(self)
 
-    def _forget_thread(self) -> None:
-        """Begin anew, as after a fork: the thread stayed behind, and what it had locked would stay locked."""
-        self._pid = os.getpid()
+    def begin(self) -> None:
+        """Begin, and in a forked child begin anew: the thread stayed behind, and its locks would stay locked."""
         self._guard = threading.Lock()
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """See to it that the thread of this process runs. What is stored stays stored if it cannot."""
-        if self._pid != os.getpid():
-            self._forget_thread()
+    def join(self, bound: Bound) -> ReporterHandle | None:
+        """Return a handle, unless the reporter has ended. The first one sends the reports of an earlier process."""
         with self._guard:
-            if self._thread is None and not self._is_closed:
+            if self._has_ended:
+                return None
+            is_first, handle = not len(self._handles), ReporterHandle(self, bound)
+            self._handles.add(handle)
+        if is_first:
+            # The disk may be slow, and this thread that of an event loop.
+            with contextlib.suppress(RuntimeError):  # too many threads, or the interpreter is ending
+                threading.Thread(target=self._look, name="weir-queue", daemon=True).start()
+        return handle
+
+    def leave(self, handle: ReporterHandle) -> None:
+        """Give up a handle; the last one ends the thread."""
+        with self._guard:
+            self._handles.discard(handle)
+            if len(self._handles) or self._has_ended:
+                return
+            self._has_ended = True
+        self.finish()
+
+    def start(self) -> None:
+        """Start the thread of this process unless it runs. Without a thread, stored reports stay stored."""
+        with self._guard:
+            if self._thread is None and not self._has_ended:
                 thread = threading.Thread(target=self._run, name="weir-reporter", daemon=True)
                 try:
                     thread.start()
@@ -193,20 +161,14 @@ class Reporter:
                     self._thread = thread
         self._wake.set()
 
-    def check_open(self) -> None:
-        """Raise if the budget is closed."""
-        if self._is_closed:
-            raise RuntimeError("the budget is closed")
-
     @property
     def is_running(self) -> bool:
         """Whether the thread of this process runs."""
-        return self._thread is not None and self._pid == os.getpid()
+        return self._thread is not None and not self._has_ended
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until every report stored before this call has left the queue; whether it has."""
         until = None if timeout is None else time.monotonic() + timeout
-        self.check_open()
         last = self.queue.newest()
         while self.queue.has_until(last):
             self.start()
@@ -215,44 +177,31 @@ class Reporter:
             time.sleep(0.02)
         return True
 
-    def close(self, timeout: float) -> bool:
-        """Flush, and end the thread; whether nothing is left in the queue for another process."""
-        try:
-            if self._is_closed:
-                return len(self.queue) == 0
-            return self.flush(timeout) if len(self.queue) else True
-        finally:
-            self._end()
-
-    def abandon(self) -> None:
-        """Let the thread send what is queued, and end: nobody is left to add to it.
-
-        The garbage collector calls this in the midst of anything, so it waits for no lock.
-        """
-        self._is_abandoned = True
-        if not self.is_running:
-            self.queue.close()
-
     def stop(self) -> None:
         """Have the thread end, and do not wait for it."""
         self._stop.set()
         self._wake.set()
 
-    def _end(self) -> None:
-        if self._pid != os.getpid():
-            self._forget_thread()
-        with self._guard:
-            self._is_closed = True
-            thread, self._thread = self._thread, None
+    def finish(self) -> None:
+        """End the thread, and close the database; a later report is stored, and sent by the next process."""
         self.stop()
+        thread = self._thread
         if thread is not None:
             # A request may be under way for long. Its thread ends after it, and closes the queue once more.
             thread.join(END_SECS)
         self.queue.close()
 
+    def _look(self) -> None:
+        """Start if an earlier process has left reports."""
+        try:
+            if len(self.queue):
+                self.start()
+        except QueueError as error:
+            self._note(error)
+
     def _run(self) -> None:
         failures = 0
-        while not self._has_ended():
+        while not self._is_over():
             try:
                 with contextlib.closing(Driver(self._connect)) as driver:
                     self._send_on(driver)
@@ -263,12 +212,12 @@ class Reporter:
         self.queue.close()
 
     def _send_on(self, driver: Driver) -> None:
-        """Send what there is whenever this process may, until the thread is to end."""
-        sender, failures = Sender(self.queue, self._session, *self._names), 0
-        while not self._has_ended():
+        """Send reports whenever this process may, until the thread is to end."""
+        sender, failures = Sender(self.queue, self._session, *self._names, answered=self._forget_error), 0
+        while not self._is_over():
             with self.queue.sending() as may_send:
                 failures = self._drain(sender, driver, failures) if may_send else failures
-            if self._has_ended():
+            if self._is_over():
                 return
             pause = IDLE_SECS
             if failures:
@@ -278,13 +227,20 @@ class Reporter:
             (self._stop if failures else self._wake).wait(pause)
             self._wake.clear()
 
-    def _has_ended(self) -> bool:
-        if self._stop.is_set() or not self._is_abandoned:
-            return self._stop.is_set()
+    def _is_over(self) -> bool:
+        """Whether the thread is to end: it was stopped, or all budgets were dropped and nothing is left to send."""
+        if self._stop.is_set() or self._has_ended:
+            return True
+        if len(self._handles):
+            return False
         try:
-            return len(self.queue) == 0
+            if len(self.queue):
+                return False
         except QueueError:
-            return True  # it belongs to nobody, and does not work
+            pass  # nobody is left to hear of it
+        with self._guard:
+            self._has_ended = self._has_ended or not len(self._handles)
+            return self._has_ended
 
     def _drain(self, sender: Sender, driver: Driver, failures: int) -> int:
         """Send batches until there is none, or one fails; return the failures in a row."""
@@ -300,6 +256,9 @@ class Reporter:
                 break
         return failures
 
+    def _forget_error(self) -> None:
+        self.last_error = None
+
     def _note(self, error: Exception) -> None:
         """Remember why reports wait, and log it when they begin to."""
         known = error if isinstance(error, WeirError) else WeirError(repr(error))
@@ -310,10 +269,20 @@ class Reporter:
 
 
 _reporters: weakref.WeakSet[Reporter] = weakref.WeakSet()
+_begins_anew_after_fork: weakref.WeakSet[Reporter | Reporters] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for one in list(_begins_anew_after_fork):
+        one.begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _leave() -> None:
-    """Give reports a moment to leave when the interpreter ends. What cannot stays in the queue."""
+    """Give reports a moment to leave when the interpreter ends. The rest stays in the queue."""
     running = [reporter for reporter in list(_reporters) if reporter.is_running]
     until = time.monotonic() + EXIT_SECS
     for reporter in running:
@@ -323,7 +292,7 @@ def _leave() -> None:
         reporter.stop()
     for reporter in running:
         with contextlib.suppress(WeirError):
-            reporter.close(0.0)
+            reporter.finish()
 
 
 atexit.register(_leave)

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from .clock import query_time
-from .core import NotWeirs, Program, Request, Response, path
+from .core import ForeignResponse, Program, Request, Response, path
 from .drivers import Awaiting, Blocking, aeach, awaiting, blocking, each
 from .session import Pager, Session, delete, done, get, post, texts
 from .types import Comparison, Consensus, Finding, ModelResponse, Review, ReviewCost
@@ -66,7 +66,7 @@ class ReviewCalls:
         return (yield from self.session.exchange(request, read_text))
 
     def sarif(self, review_id: str, *, findings: bool = False) -> Program[dict[str, Any]]:
-        """Return what models agree on as SARIF, or with `findings` every finding."""
+        """Return the consensus of the models as SARIF, or with `findings` every finding."""
         request = get(path(ROOT + "/{}/sarif", review_id), {"findings": findings or None})
         return (yield from self.session.fetch(dict[str, Any], request))
 
@@ -138,13 +138,13 @@ class ReviewCalls:
     def consensus(
         self, review_id: str | None = None, *, since: datetime | None = None, until: datetime | None = None
     ) -> Pager[Consensus]:
-        """List what several models found: in one review, or in all of them."""
+        """List the issues that several models found, in one review or in all of them."""
         if review_id is not None:
             return self.session.pager(Consensus, path(ROOT + "/{}/consensus", review_id))
         return self.session.pager(Consensus, ROOT + "/consensus", times(since, until))
 
     def costs(self, repo: str, *, since: datetime | None = None, until: datetime | None = None) -> Pager[ReviewCost]:
-        """List what each response cost in a repository (`owner/repo`)."""
+        """List the cost of each response in a repository (`owner/repo`)."""
         where = path(ROOT + "/repos/{}/{}/costs", *owner_and_repo(repo))
         return self.session.pager(ReviewCost, where, times(since, until))
 
@@ -152,7 +152,7 @@ class ReviewCalls:
 def read_text(response: Response) -> str:
     """Read a report for people. A page is none: it comes from a proxy."""
     if "html" in response.headers.get("content-type", ""):
-        raise NotWeirs(f"status {response.status} with a page in HTML")
+        raise ForeignResponse(f"status {response.status} with a page in HTML")
     return response.body.decode()
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from .clock import Clock
-from .core import NetworkFailure, NotWeirs, Program, Request, Response, Send, Sleep, is_header_text, present
+from .core import ForeignResponse, NetworkFailure, Program, Request, Response, Send, Sleep, is_header_text, present
 from .credentials import Credentials
 from .decode import decode
 from .errors import ApiError, InvalidResponse, Unauthorized, Unreachable, api_error
@@ -20,10 +23,17 @@ KEY_MAX = 64
 
 
 class Session:
-    """What all services of a client share."""
+    """The credentials, retries and clock of a client, for all its services and threads."""
 
     def __init__(self, credentials: Credentials, retry: RetryPolicy, clock: Clock | None = None) -> None:
         self.credentials, self.retry, self.clock = credentials, retry, clock or Clock()
+        self.begin()
+        _sessions.add(self)
+
+    def begin(self) -> None:
+        """Begin, and in a forked child begin anew: a thread that stayed in the parent may hold the lock."""
+        self.renewing = threading.Lock()
+        """Held by the one thread or task that renews the token."""
 
     def exchange(
         self,
@@ -33,11 +43,11 @@ class Session:
         retry: RetryPolicy | None = None,
         waits: bool = True,
     ) -> Program[T]:
-        """Send a request until it has an answer, and return what `read` makes of it.
+        """Send a request until it has an answer, and return the result of `read`.
 
         A request that is not idempotent is repeated only if the server has not taken it. `waits` says whether a 429 is a
-        reason to try again, and not an answer for the caller. `read` raises `NotWeirs` for the page of a proxy, which is worth
-        another attempt, and `ValueError` for what this version of the client does not understand.
+        reason to try again, and not an answer for the caller. `read` raises `ForeignResponse` for the page of a proxy, which
+        is worth another attempt, and `ValueError` for a response that this version of the client does not understand.
         """
         attempts = Attempts(retry or self.retry, self.clock)
         was_renewed = maybe_done = False
@@ -55,17 +65,17 @@ class Session:
                 if response.status < 400:
                     try:
                         result = read(expected(request, response))
-                    except (NotWeirs, ValueError) as problem:
+                    except (ForeignResponse, ValueError) as problem:
                         reason = f"{request.method} {request.path}: {problem}"
                         error = InvalidResponse(reason, maybe_done=True)
                         error.__cause__ = problem
-                        again, retry_after = request.idempotent and isinstance(problem, NotWeirs), None
+                        again, retry_after = request.idempotent and isinstance(problem, ForeignResponse), None
                     else:
                         self.clock.observe(response.headers)
                         return result
                 else:
                     error = api_error(response.status, response.headers, response.body)
-                    if error.is_weirs:
+                    if error.is_from_weir:
                         self.clock.observe(response.headers)
                     if (
                         isinstance(error, Unauthorized)
@@ -91,6 +101,18 @@ class Session:
         return Pager(self, kind, path, present(params or {}))
 
 
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for session in list(_sessions):
+        session.begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def done(response: Response) -> None:
     """Read a response that says no more than that it is done."""
     if response.body:
@@ -102,7 +124,7 @@ def expected(request: Request, response: Response) -> Response:
     is_unchanged = response.status == 304 and "if-none-match" in request.headers
     if response.status >= 300 and not is_unchanged:
         to = response.headers.get("location")
-        raise NotWeirs(f"status {response.status}" + (f" to {to}" if to else ""))
+        raise ForeignResponse(f"status {response.status}" + (f" to {to}" if to else ""))
     return response
 
 
