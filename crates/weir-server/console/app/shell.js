@@ -1,14 +1,17 @@
 // The frame around every page: navigation, header, user menu.
 import { html, useEffect, useRef, useState } from './view.js';
-import { Link, keeping, useRoute, segments } from './router.js';
+import { Link, keeping, path, useRoute, segments } from './router.js';
 import { useStore } from './store.js';
-import { session, signOut } from './session.js';
+import { session, signOut, named, namespacesOf } from './session.js';
+import { useApi } from './data.js';
+import { withQuery } from './api.js';
+import { plain } from './format.js';
 import { useLive } from './live.js';
 import { theme, toggleTheme } from './theme.js';
 import { RangePicker, useRangeUsers } from './range.js';
-import { Icon, Status, Time } from './ui.js';
+import { ErrorBox, Icon, Status, Time, failureText } from './ui.js';
 import { Palette, openPalette } from './palette.js';
-import { ActionDialog } from './dialog.js';
+import { ActionDialog, act } from './dialog.js';
 import { Toasts, toast } from './toast.js';
 import { reached } from './sections.js';
 
@@ -64,29 +67,53 @@ export function Menu({ label, children, class: name = '' }) {
   </div>`;
 }
 
+function Others({ isNamespace, user, hrefOf }) {
+  const own = isNamespace ? namespacesOf(user) : named(user, 'org');
+  const { data, error, reload } = useApi(user.admin ? `${isNamespace ? '/v1/namespaces' : '/api/v1/orgs'}?limit=100` : null);
+  if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
+  const found = user.admin ? data?.items.filter((one) => !isNamespace || one.state === 'active').map((one) => (isNamespace ? [one.name, one.name] : [one.org_id, plain(one.org_name)])) : own.map((one) => [one, one]);
+  if (!found) return html`<p class="menu-note">Loading…</p>`;
+  return html`${found.map(([id, name]) => html`<${Link} href=${hrefOf(id)}>${name}<//>`)}
+    ${data?.next_cursor && html`<button type="button" onClick=${openPalette}>Search all…</button>`}`;
+}
+
+/** The namespace or the org that the page is about, and the way to the others. They are loaded when the list is opened. */
+function Subject({ user }) {
+  const { path: at, query } = useRoute();
+  const [section, first, tab, ...rest] = segments(at);
+  const isNamespace = section === 'limits';
+  if (!isNamespace && !(section === 'budgets' && first)) return null;
+  const home = namespacesOf(user)[0] ?? 'default';
+  const name = isNamespace ? query.get('ns') ?? home : first;
+  const hrefOf = (id) => (isNamespace ? withQuery(tab ? '/limits' : at, { ns: id === home ? null : id }) : path`/budgets/${id}` + (tab && !rest.length ? `/${tab}` : ''));
+  return html`<${Menu} class="subject" label=${html`<span class="muted">${isNamespace ? 'namespace' : 'org'}</span> <span class="clip">${plain(name)}</span>`}>
+    <${Others} key=${section} isNamespace=${isNamespace} user=${user} hrefOf=${hrefOf} /><//>`;
+}
+
 function UserMenu({ user }) {
-  const leave = async (options) => {
-    try { await signOut(options); } catch (error) { toast(error.message, 'bad'); }
-  };
+  const leave = () => signOut().catch((error) => toast(failureText(error), 'bad'));
+  const leaveAll = () => act({ title: 'Sign out everywhere?', danger: true, button: 'Sign out everywhere', request: () => signOut({ everywhere: true }),
+    text: `Every session of ${user.name ?? user.subject} ends at once, in this browser and in all others.` });
   return html`<${Menu} label=${html`<${Icon} name="user" /><span class="user-name">${user.name ?? user.subject}</span>`} class="user">
     <p class="menu-note">${user.admin ? 'Administrator' : html`Scopes <code>${(user.scopes ?? []).join(' ')}</code>`}</p>
-    <button type="button" onClick=${() => leave({})}>Sign out</button>
-    <button type="button" onClick=${() => leave({ everywhere: true })}>Sign out everywhere</button>
+    <button type="button" onClick=${leave}>Sign out</button>
+    <button type="button" onClick=${leaveAll}>Sign out everywhere…</button>
   <//>`;
 }
 
 export function Shell({ range, children }) {
-  const { path } = useRoute();
+  const { path: at } = useRoute();
   const user = useStore(session);
   const mode = useStore(theme);
   const isRangeUsed = useRangeUsers() > 0;
-  const current = segments(path)[0] ?? 'overview';
+  const current = segments(at)[0] ?? 'overview';
   return html`<a class="skip" href="#main">Skip to content</a>
     <div class="shell">
       <header class="top">
         <${Link} href="/" class="brand" aria-label="Weir, overview"><img src=${ICON} alt="" width="22" height="22" /><span>Weir</span><//>
         ${user.demo && html`<span class="demo-mark" title="This server runs on generated data in a folder of its own">demo data</span>`}
         <span class="grow"></span>
+        <${Subject} user=${user} />
         ${range && isRangeUsed && html`<${RangePicker} initial=${range} />`}
         <${LiveDot} />
         <button type="button" class="palette-button" onClick=${openPalette} title="Go to a page, org, entity or review"><${Icon} name="search" /><span class="visually-hidden">Go to</span><kbd>Ctrl K</kbd></button>

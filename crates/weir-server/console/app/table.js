@@ -44,6 +44,12 @@ function moveFocus(event) {
   (rows[to].querySelector('a[data-open]') ?? rows[to]).focus();
 }
 
+/** The arrow leads from the search box into the list. */
+function enter(event) {
+  const row = event.key === 'ArrowDown' && event.target.closest('.table-wrap')?.querySelector('a[data-open], tr[data-row][tabindex]');
+  if (row) { event.preventDefault(); row.focus(); }
+}
+
 function Head({ columns, sort, setSort }) {
   return html`<thead><tr role="row">${columns.map((column) => {
     const isOn = sort.replace(/^-/, '') === column.key;
@@ -101,7 +107,7 @@ export function DataTable({
   if (source.error && !source.items) return html`<${ErrorBox} error=${source.error} retry=${source.reload} />`;
   const bar = (search || filters || actions) && !(isEmpty && !filters) && html`<div class="table-bar">
     ${search && html`<label class="search"><${Icon} name="search" /><span class="visually-hidden">${hint ?? `Search ${label}`}</span>
-      <input ref=${box} data-search type="search" placeholder=${hint ?? `Search ${scope}${label}`} value=${q} onInput=${(event) => setQ(event.target.value)} /></label>`}
+      <input ref=${box} data-search type="search" placeholder=${hint ?? `Search ${scope}${label}`} value=${q} onInput=${(event) => setQ(event.target.value)} onKeyDown=${enter} /></label>`}
     ${filters}<span class="grow"></span>${actions}
   </div>`;
   if (isEmpty) return html`${bar}<${Empty} title=${empty.title ?? `No ${label} yet`} ...${empty} />`;

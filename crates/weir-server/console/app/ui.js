@@ -1,7 +1,7 @@
 // Small components that every page uses.
 import { html, useState, useEffect, useRef } from './view.js';
 import { Link, keeping } from './router.js';
-import { number, compact, money, exactMoney, relative, exactTime, percent, HERE } from './format.js';
+import { number, compact, money, smallMoney, exactMoney, relative, exactTime, percent, HERE } from './format.js';
 import { toast } from './toast.js';
 import { session, may } from './session.js';
 
@@ -71,6 +71,8 @@ export const Status = ({ kind = 'idle', children, title }) => html`
   <span class="status ${kind}" title=${title}><svg viewBox="0 0 16 16" aria-hidden="true"><path d=${SHAPES[kind]} fill-rule="evenodd" /></svg>${children}</span>`;
 
 export const Money = ({ micros }) => html`<span class="num" title=${exactMoney(micros)}>${money(micros)}</span>`;
+/** A price, with every micro-dollar on hover. */
+export const Price = ({ micros }) => html`<span class="num" title=${exactMoney(micros)}>${smallMoney(micros)}</span>`;
 /** A whole number; `short` shows 1.2M with the exact value on hover. */
 export const Num = ({ value, short }) => html`<span class="num" title=${short ? number(value) : undefined}>${short ? compact(value) : number(value)}</span>`;
 
@@ -126,6 +128,9 @@ export const Skeleton = ({ width = '8ch' }) => html`<span class="skeleton" style
 
 /** An error in one line, for a hint. */
 export const failureText = (error) => `${error.message}${error.requestId ? ` Request id ${error.requestId}` : ''}`;
+
+/** In place of a figure that could not be loaded. */
+export const NotKnown = ({ error }) => html`<span class="bad" title=${failureText(error)}>not known</span>`;
 
 /** What failed, what to do, and the id to give to whoever reads the server's log. */
 export const ErrorBox = ({ error, retry }) => html`

@@ -3,7 +3,7 @@ import { html, useMemo } from '../app/view.js';
 import { path } from '../app/router.js';
 import { useApi, useList } from '../app/data.js';
 import { DataTable } from '../app/table.js';
-import { Card, Money, Num, Skeleton, Time, Bar, ErrorBox } from '../app/ui.js';
+import { Card, Money, NotKnown, Num, Skeleton, Time, Bar, ErrorBox } from '../app/ui.js';
 import { withQuery } from '../app/api.js';
 import { plain, today } from '../app/format.js';
 import { weir } from '../app/command.js';
@@ -13,7 +13,7 @@ import { Model, QuotaState } from './budgets-shared.js';
 function Today({ org, app, zone, of }) {
   const date = today(zone);
   const { data, error } = useApi(withQuery(path`/api/v1/orgs/${org}/apps/${app}/aggregates`, { from: date, to: date }));
-  if (error) return html`<span class="muted" title=${error.message}>–</span>`;
+  if (error && !data) return html`<${NotKnown} error=${error} />`;
   return data ? of(data.items[0]) : html`<${Skeleton} width="6ch" />`;
 }
 
@@ -65,5 +65,5 @@ export function AuditTab({ scope: { api, org, app, config } }) {
     { key: 'at', label: 'When', sort: (row) => row.at, render: (row) => html`<${Time} at=${row.at} zone=${config.timezone} />` },
   ], [config]);
   return html`<${Card} title="Audit" sub=${html`Times of ${config.timezone} on hover; also <code>${weir('keeper', 'audit', org, ...(app ? ['--app', app] : []))}</code>`}>
-    <${DataTable} id="audit" label="changes" columns=${columns} list=${list} sort="-at" empty=${{ title: 'No changes yet' }} /><//>`;
+    <${DataTable} id="audit" label="changes" columns=${columns} list=${list} sort="-at" empty=${{ title: 'No changes yet', text: 'A change of the budget, its apps, credentials or webhooks is listed here with who made it.', command: 'weir keeper org apply org.yaml' }} /><//>`;
 }

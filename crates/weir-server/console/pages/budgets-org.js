@@ -4,8 +4,8 @@ import { path } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { session, appsOf } from '../app/session.js';
 import { withQuery } from '../app/api.js';
-import { Bar, ErrorBox, NoPage, PageHead, Stat, Stats, Status, Tabs, Time } from '../app/ui.js';
-import { clock, exactMoney, money, number, percent, plain, smallMoney, today } from '../app/format.js';
+import { Bar, ErrorBox, NoPage, PageHead, Price, Stat, Stats, Status, Tabs, Time } from '../app/ui.js';
+import { clock, exactMoney, money, number, percent, plain, today } from '../app/format.js';
 import { Model } from './budgets-shared.js';
 import { SpendTab } from './budgets-spend.js';
 import { WhatIfTab } from './budgets-whatif.js';
@@ -57,7 +57,7 @@ function Figures({ day, budget, config, isOrg, error }) {
     ${isOrg && html`<${Stat} label="Runs out" loading=${(isLoading || !budget) && !error} value=${isSpent ? 'Already' : budget?.projected_exhaustion_at ? clock(budget.projected_exhaustion_at, config?.timezone) : budget ? 'Not today' : '–'}
       kind=${isSpent ? 'bad' : budget?.projected_exhaustion_at ? 'warn' : ''} sub=${isSpent ? 'every quota is spent' : budget?.projected_exhaustion_at ? html`<${Time} at=${budget.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : budget ? 'at today\'s pace' : 'not known: the request failed'} />`}
     <${Stat} label="Requests today" loading=${isLoading} value=${number(day?.totals.requests)}
-      sub=${day?.totals.requests ? `${smallMoney(day.total_cost_usd_micros / day.totals.requests)} each on average` : 'none yet'} />
+      sub=${day?.totals.requests ? html`<${Price} micros=${day.total_cost_usd_micros / day.totals.requests} /> each on average` : 'none yet'} />
     <${Stat} label="Quota used" loading=${isLoading} kind=${used >= 100 ? 'bad' : used >= 80 ? 'warn' : ''} value=${percent(used)} sub=${day?.updated_at ? html`totals as of <${Time} at=${day.updated_at} zone=${config?.timezone} />` : 'no spend yet'} />
   <//>`;
 }

@@ -107,6 +107,6 @@ function Hook({ hook, org, api, zone, onEdit, reload }) {
       ['All quotas spent', hook.all_exceeded ? 'yes' : 'no'], ['Changed', html`<${Time} at=${hook.updated_at} zone=${zone} />`]]} />
     <h3 class="pad-y">Last notices</h3>
     <${DataTable} id=${`hook-${hook.id}`} label=${`notices to ${hook.id}`} search=${false} columns=${columns} list=${list} skeletonRows=${3} rowKey=${(row) => row.sequence}
-      empty=${{ title: 'No notices yet', text: 'The first one is sent when a quota reaches a threshold.' }} />
+      empty=${{ title: 'No notices yet', text: 'The first one is sent when a quota reaches a threshold.', command: weir('keeper', 'webhooks', 'deliveries', org, hook.id) }} />
   <//>`;
 }

@@ -4,6 +4,7 @@ import { request, post } from '../app/api.js';
 import { useRoute, navigate, setQuery } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { toast } from '../app/toast.js';
+import { act } from '../app/dialog.js';
 import { PageHead, Card, Field, Segmented, ErrorBox, Button } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { parseRows, rate, sameLimits } from './limits-rates.js';
@@ -62,6 +63,12 @@ const levelNow = (ns, level) => request('GET', levelPath(ns, level)).catch((erro
 });
 const isLevel = (one, other) => sameLimits(one?.limits, other?.limits) && (one?.on_unavailable ?? null) === (other?.on_unavailable ?? null);
 
+const remove = (ns, level) => act({
+  title: `Remove the limits of ${levelPhrase(level)}?`, danger: true, button: 'Remove', typeName: level.entity ?? level.resource ?? 'system', done: `${levelName(level)}: the limits are removed`,
+  text: 'The next level with limits applies then. If there is none, acquires are errors.',
+  request: { method: 'DELETE', path: levelPath(ns, level) }, command: commandOf(ns, level, null),
+});
+
 const rowsOf = (now) => (now?.limits?.length ? now.limits.map((limit) => ({ name: limit.name, text: rate(limit) })) : [{ name: 'rpm', text: '' }]);
 
 /** The form for one level. It starts from what is set now, and from nothing when that is nothing. */
@@ -97,9 +104,13 @@ function Form({ ns, level, levels }) {
         setState({ busy: false, error: { message: 'Somebody else has changed these limits meanwhile. The plan above is new: look, and save again.' } });
         return;
       }
-      if (plan.after) await replace(ns, level, own.now, plan.after);
-      else await request('DELETE', levelPath(ns, level));
-      toast(`${levelName(level)}: the limits are ${plan.after ? 'set' : 'removed'}`);
+      if (plan.after) {
+        await replace(ns, level, own.now, plan.after);
+        toast(`${levelName(level)}: the limits are set`);
+      } else if (await remove(ns, level) === undefined) {
+        setState({ busy: false, error: null });
+        return;
+      }
       navigate(backTo(ns, level));
     } catch (error) { setState({ busy: false, error }); }
   };

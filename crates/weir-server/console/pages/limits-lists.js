@@ -48,7 +48,7 @@ export function AuditTable({ ns, subject, id = 'audit', size = 25 }) {
   const list = useList(api`${ns}/audit`, { entity: subject }, { size });
   const table = useMemo(() => columns(ns).filter((column) => !subject || column.key !== 'subject'), [ns, subject]);
   return html`<${DataTable} id=${id} label="changes" columns=${table} list=${list} search=${!subject}
-    empty=${{ title: 'No change in the last 90 days', text: 'Changes of entities, limits and namespaces, and resets of buckets are listed here with who made them.' }} />`;
+    empty=${{ title: 'No change in the last 90 days', text: 'Changes of entities, limits and namespaces, and resets of buckets are listed here with who made them.', command: weir('limiter', 'limits', 'set', '--resource', 'gpt-4', '--limit', 'rpm=100/min', '--namespace', ns) }} />`;
 }
 
 export function Audit({ ns }) {

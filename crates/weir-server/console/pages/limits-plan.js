@@ -71,7 +71,7 @@ export function Plan({ level, plan, busy, onSave, onCancel, children }) {
     ${(change.before?.on_unavailable ?? null) !== (after?.on_unavailable ?? null) && html`<p>While the store is unreachable: ${change.before?.on_unavailable ?? 'as the next level says'} → ${after?.on_unavailable ?? 'as the next level says'}</p>`}
     <p class="plan-reach">${reach(level, change)}</p>
     ${children}
-    <div class="actions"><button type="button" class=${after ? 'primary' : 'danger'} disabled=${busy} onClick=${onSave}>${after ? 'Save the limits' : 'Remove the limits'}</button>
+    <div class="actions"><button type="button" class=${after ? 'primary' : 'danger'} disabled=${busy} onClick=${onSave}>${after ? 'Save the limits' : 'Remove the limits…'}</button>
       <button type="button" onClick=${onCancel}>Back</button></div>
   </section>`;
 }

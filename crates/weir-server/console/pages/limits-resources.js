@@ -3,7 +3,7 @@ import { html, useMemo } from '../app/view.js';
 import { useStore } from '../app/store.js';
 import { useLive } from '../app/live.js';
 import { useApi, useList } from '../app/data.js';
-import { Card, Stats, Stat, Num, PageHead, ErrorBox, Bar, Button } from '../app/ui.js';
+import { Card, Stats, Stat, Num, PageHead, ErrorBox, Bar, Button, NotKnown } from '../app/ui.js';
 import { Link, navigate } from '../app/router.js';
 import { DataTable } from '../app/table.js';
 import { Chart } from '../app/chart.js';
@@ -39,7 +39,7 @@ export function RateChart({ ns, resource, height = 180 }) {
 /** Limits of a resource in a list: one request for a row that is shown. */
 function RowLimits({ ns, name }) {
   const { data, error } = useApi(api`${ns}/limits/resources/${name}`);
-  if (error) return html`<span class="muted">–</span>`;
+  if (error && !data) return html`<${NotKnown} error=${error} />`;
   return data ? html`<${Limits} limits=${data.limits} />` : html`<span class="muted">…</span>`;
 }
 

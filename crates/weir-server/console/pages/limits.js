@@ -27,7 +27,7 @@ function Index({ view }) {
   const [ns] = useNamespace();
   const View = VIEWS[view];
   const tabs = [[to(ns), 'Resources'], [to(ns, '/entities'), 'Entities'], [to(ns, '/audit'), 'Audit'], ...(session.get().admin ? [[to(ns, '/namespaces'), 'Namespaces']] : [])];
-  return html`<${PageHead} title="Limits" needs=${`ns:${ns}`} sub="What every user, key and project may use, and what it uses now" actions=${view !== 'namespaces' && html`<${NamespaceChoice} />`} />
+  return html`<${PageHead} title="Limits" needs=${`ns:${ns}`} sub="What every user, key and project may use, and what it uses now" actions=${view !== 'namespaces' && html`<span class="phone-only"><${NamespaceChoice} /></span>`} />
     <${Tabs} label="Views of limits" current=${to(ns, view && `/${view}`)} items=${tabs} />
     <${View} key=${ns} ns=${ns} />`;
 }

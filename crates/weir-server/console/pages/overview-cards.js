@@ -1,9 +1,13 @@
 // Cards of the overview: what needs attention, worst first; spend of the last days; requests per second as they come.
 import { html, useMemo, useState } from '../app/view.js';
-import { Link, path } from '../app/router.js';
-import { Card, Skeleton, Status, Time } from '../app/ui.js';
+import { Link, path, useQuery } from '../app/router.js';
+import { useApi } from '../app/data.js';
+import { withQuery } from '../app/api.js';
+import { hourSeries, hourTimes } from './budgets-shared.js';
+import { Choice } from './shared.js';
+import { Card, ErrorBox, Skeleton, Status, Time } from '../app/ui.js';
 import { resourceHref } from './limits-data.js';
-import { number, percent, plain, addDays, axisMoney, dayName, money } from '../app/format.js';
+import { number, percent, plain, addDays, axisMoney, clock, dayName, money } from '../app/format.js';
 import { Chart } from '../app/chart.js';
 import { createStore, useStore } from '../app/store.js';
 import { live } from '../app/live.js';
@@ -19,7 +23,7 @@ function findings({ store, jobs, keeper, limiter }) {
   for (const org of keeper?.top ?? []) {
     if (org.status === 'EXCEEDED') add('bad', `${plain(org.org_name)} has spent every quota`, path`/budgets/${org.org_id}`);
   }
-  if (keeper?.webhooks_failing) add('bad', `${number(keeper.webhooks_failing)} webhook${keeper.webhooks_failing > 1 ? 's' : ''} failing`, '/budgets');
+  if (keeper?.webhooks_failing) add('bad', `${number(keeper.webhooks_failing)} webhook${keeper.webhooks_failing > 1 ? 's' : ''} failing`, keeper.orgs === 1 && keeper.top[0] ? path`/budgets/${keeper.top[0].org_id}/webhooks` : '/budgets');
   for (const org of keeper?.top ?? []) {
     if (org.status === 'EXCEEDED' || org.used_pct < 80) continue;
     add('warn', `${plain(org.org_name)} is at ${percent(org.used_pct)}`, path`/budgets/${org.org_id}`,
@@ -82,6 +86,29 @@ export function SpendByOrg({ orgs, total }) {
   <//>`;
 }
 
+/** Today of one of the fullest budgets, summed up hour by hour, against its quotas. */
+export function Today({ orgs }) {
+  const [asked, setOrg] = useQuery('org');
+  const org = orgs?.find((one) => one.org_id === asked) ?? orgs?.[0];
+  const api = org && path`/api/v1/orgs/${org.org_id}/aggregates`;
+  const hours = useApi(org ? `${api}/${org.day}/hours` : null, { every: 60 });
+  const day = useApi(org ? withQuery(api, { from: org.day, to: org.day }) : null, { every: 60 });
+  const { x, series } = useMemo(() => {
+    if (!hours.data || !org) return { x: orgs?.length === 0 ? [] : undefined, series: [] };
+    const config = { model_ordering: org.models.map((one) => one.label), quotas: Object.fromEntries(org.models.map((one) => [one.label, one.quota_usd_micros])) };
+    return { x: hourTimes(hours.data), series: hourSeries(hours.data, config, 'sum') };
+  }, [hours.data, org?.org_id, orgs]);
+  const sticky = day.data?.items[0]?.sticky;
+  const marks = useMemo(() => (sticky ? [{ at: Date.parse(sticky.activated_at) / 1000 - 1800, label: `${clock(sticky.activated_at, org.timezone)} last to ${sticky.active_model_label}` }] : []), [sticky]);
+  const error = hours.error ?? day.error;
+  return html`<${Card} title="Today by the hour" class="with-tools" sub=${org ? html`Since midnight in ${org.timezone}, by model, against the quotas of <${Link} href=${path`/budgets/${org.org_id}`}>${plain(org.org_name)}<//>` : ' '}
+      actions=${orgs?.length > 1 && html`<${Choice} label="Budget" value=${org.org_id} onChange=${setOrg} options=${orgs.map((one) => [one.org_id, plain(one.org_name)])} />`}>
+    ${error && html`<${ErrorBox} error=${error} retry=${() => { hours.reload(); day.reload(); }} />`}
+    ${(hours.data || !error) && html`<${Chart} label="Spend of today by the hour" x=${x} series=${series} marks=${marks} markLabel="last fallback" format=${axisMoney} exact=${money} unit="since midnight"
+      zone=${org?.timezone} height=${220} xLabel="Hour" xFormat=${(at) => `until ${clock(at * 1000 + 3600000, org.timezone)}`} empty="No spend today yet" />`}
+  <//>`;
+}
+
 const KEEP_SECS = 300;
 const GAP_SECS = 8;
 const traffic = createStore([]);
@@ -117,7 +144,7 @@ export function LiveTraffic() {
     ],
   }), [points]);
   const last = points.at(-1);
-  return html`<${Card} class="grow" title="Limiter, live" sub=${last?.granted !== null && last ? `${rate(last.granted)} granted and ${rate(last.refused)} refused per second now` : 'Waiting for the first values'}>
+  return html`<${Card} title="Limiter, live" sub=${last?.granted !== null && last ? `${rate(last.granted)} granted and ${rate(last.refused)} refused per second now` : 'Waiting for the first values'}>
     <${Chart} label="Requests per second, live" x=${x} series=${series} format=${rate} unit="requests/s" height=${220} xRange=${lastMinutes}
       xFormat=${(at) => new Date(at * 1000).toLocaleTimeString('en-GB')} empty="Waiting for the first values" />
   <//>`;

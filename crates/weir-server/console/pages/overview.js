@@ -6,7 +6,7 @@ import { useLive } from '../app/live.js';
 import { DataTable } from '../app/table.js';
 import { Bar, Card, Empty, ErrorBox, Money, Num, PageHead, Skeleton, Stat, Stats, Status, Time } from '../app/ui.js';
 import { bytes, compact, count, duration, exactMoney, money, number, percent, plain, share, today, weekday } from '../app/format.js';
-import { Attention, LiveTraffic, rate, SpendByOrg } from './overview-cards.js';
+import { Attention, LiveTraffic, rate, SpendByOrg, Today } from './overview-cards.js';
 import { resourceHref } from './limits-data.js';
 import { Model, ModelBar, budgetStatus } from './budgets-shared.js';
 
@@ -16,12 +16,14 @@ export default function Overview() {
   const { keeper, limiter } = data ?? {};
   const isLoading = loading && !data;
   return html`<${PageHead} title="Overview" sub=${data ? html`Today so far, as of <${Time} at=${data.at} />` : 'Today so far'} />
+    ${error && html`<${ErrorBox} error=${error} retry=${reload} />`}
     <${Figures} data=${data} isLoading=${isLoading} />
     ${(isLoading || keeper) && html`<div class="columns wide-left">
       <div class="stack">
         <${Card} title="Budgets today" sub="The fullest first, by model" actions=${html`<${Link} href="/budgets">All budgets<//>`}>
           <${Budgets} orgs=${keeper?.top} total=${keeper?.orgs} />
         <//>
+        <${Today} orgs=${keeper?.top} />
         <${SpendByOrg} orgs=${keeper?.top} total=${keeper?.orgs} />
       </div>
       <div class="stack">
@@ -34,15 +36,21 @@ export default function Overview() {
     ${limiter && html`<${Resources} limiter=${limiter} />`}`;
 }
 
+/** Today so far against the whole of the same day a week ago. */
+function since({ spent_usd_micros: now, spent_7_days_ago_usd_micros: before }) {
+  const day = weekday(today());
+  if (!before) return `no spend last ${day}`;
+  return `${now >= before ? '+' : '−'}${percent((Math.abs(now - before) / before) * 100, 0)} on last ${day}`;
+}
+
 function Figures({ data, isLoading }) {
   const { keeper, limiter, jobs, store } = data ?? {};
   const bad = (jobs?.failed.length ?? 0) + (jobs?.late.length ?? 0);
   const asked = limiter && limiter.granted + limiter.refused;
-  
   return html`<${Stats}>
     ${(isLoading || keeper) && html`<${Stat} label="Spend today" href="/budgets" loading=${isLoading}
       value=${html`<span title=${exactMoney(keeper?.spent_usd_micros)}>${money(keeper?.spent_usd_micros)}</span>`}
-      sub=${`of ${money(keeper?.quota_usd_micros)} · last ${weekday(today())} ${money(keeper?.spent_7_days_ago_usd_micros)} all day`}>
+      sub=${keeper && html`of ${money(keeper.quota_usd_micros)} · <span title=${`last ${weekday(today())}, the whole day: ${money(keeper.spent_7_days_ago_usd_micros)}`}>${since(keeper)}</span>`}>
       ${keeper && html`<${Bar} used=${keeper.spent_usd_micros} max=${keeper.quota_usd_micros} label="Spend of all quotas" />`}<//>`}
     ${(isLoading || limiter) && html`<${Stat} label="Requests to the limiter" href="/limits" loading=${isLoading} value=${html`<span title=${number(asked)}>${compact(asked)}</span>`}
       sub=${limiter && html`${asked ? share(limiter.refused, asked) : 'none'} refused · since <${Time} at=${limiter.since} />`} />`}

@@ -3,7 +3,7 @@ import { useState, useEffect, html } from '../app/view.js';
 import { part } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { ended } from '../app/api.js';
-import { Button, Card, PageHead, Facts, Time, Status, Empty, ErrorBox } from '../app/ui.js';
+import { Button, Card, PageHead, Facts, Time, Status, Empty } from '../app/ui.js';
 import { Commands, weir } from '../app/command.js';
 import { number } from '../app/format.js';
 import { JobStatus, isOpen, TYPES, retry, cancel } from './practice-data.js';
@@ -88,7 +88,6 @@ export function Job({ type, id }) {
     ${isOpen(job) && html`<${Button} needs="practice" onClick=${() => then(cancel(job))}>Cancel…<//>`}`;
   const name = TYPES.find(([key]) => key === type)?.[1] ?? type;
   return html`<${PageHead} title=${job ? html`<${Name} text=${titleOf(job)} max=${200} />` : id} sub=${html`${name} <code>${id}</code>`} crumbs=${[['Practice', '/practice'], ['Jobs', `/practice/jobs?type=${encodeURIComponent(type)}`]]} actions=${actions} />
-    ${source.error && job && html`<${ErrorBox} error=${source.error} />`}
     <${Loaded} source=${source}>${(data) => html`<${About} job=${data} />
       <${Progress} key=${round} type=${type} id=${id} job=${data} onEnd=${source.reload} />
       <${Text} title="Constraints" text=${data.constraints} /><${Text} title="Solution" text=${data.solution_code} /><${Text} title="Generated script" text=${data.generator_code} />`}<//>`;

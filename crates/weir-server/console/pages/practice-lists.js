@@ -100,6 +100,6 @@ export function Changes() {
   const list = useList('/v1/practice/audit', { subject: settled }, { size: 25 });
   const filters = html`<label class="choice"><span>Subject</span><input value=${subject} placeholder="any, or user ID" autocomplete="off" spellcheck=${false} onInput=${(event) => setSubject(event.target.value)} /></label>`;
   return html`<${Card}><${DataTable} id="changes" label="changes" columns=${CHANGES} list=${list} filters=${filters}
-      empty=${{ title: settled ? 'No change of this subject' : 'No change in the last 90 days', text: 'Changes of users, plans, problems and jobs by administrators are listed here.' }} />
+      empty=${{ title: settled ? 'No change of this subject' : 'No change in the last 90 days', text: 'Changes of users, plans, problems and jobs by administrators are listed here.', command: weir('practice', 'users', 'deactivate', 'USER') }} />
     <${Commands} command=${weir('practice', 'audit', ...(settled ? ['--subject', settled] : []))} request=${{ path: '/v1/practice/audit' }} /><//>`;
 }

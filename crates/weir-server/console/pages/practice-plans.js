@@ -4,7 +4,7 @@ import { useList, useApi } from '../app/data.js';
 import { request, mustBeAsLoaded } from '../app/api.js';
 import { act, Dialog } from '../app/dialog.js';
 import { toast } from '../app/toast.js';
-import { Button, Card, Status, Field, ErrorBox } from '../app/ui.js';
+import { Button, Card, NotKnown, Status, Field, ErrorBox } from '../app/ui.js';
 import { Link } from '../app/router.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
@@ -17,7 +17,8 @@ const NEW = { name: '', description: null, max_hints_per_day: 5, max_executions_
 
 /** The number of users of a plan, which a list does not carry. */
 function Users({ id }) {
-  const { data } = useApi(`/v1/practice/plans/${id}`);
+  const { data, error } = useApi(`/v1/practice/plans/${id}`);
+  if (error && !data) return html`<${NotKnown} error=${error} />`;
   return html`<${Link} href=${`/practice/users?plan=${id}`}><span class="num">${number(data?.users)}</span><//>`;
 }
 
@@ -90,6 +91,6 @@ export function Plans() {
     { key: 'users', label: 'Users', align: 'right', render: (row) => html`<${Users} id=${row.id} />` },
     { key: 'do', label: '', align: 'right', render: (row) => html`<${Button} needs="practice" class="small" onClick=${() => setOpen(row)}>Edit…<//> <${Button} needs="practice" class="small" onClick=${() => drop(row)}>Delete…<//>` },
   ], []);
-  return html`<${Card}><${DataTable} id="plans" label="plans" columns=${columns} list=${list} sort="name" actions=${html`<${Button} needs="practice" onClick=${() => setOpen(NEW)}>New plan…<//>`} />
+  return html`<${Card}><${DataTable} id="plans" label="plans" columns=${columns} list=${list} sort="name" empty=${{ title: 'No plan yet', text: 'A plan says how often a user may do what on a day.', command: weir('practice', 'plans', 'create', 'Free', '--hints', 5, '--executions', 50) }} actions=${html`<${Button} needs="practice" onClick=${() => setOpen(NEW)}>New plan…<//>`} />
     ${open && html`<${PlanDialog} plan=${open} onClose=${() => setOpen(null)} onDone=${list.reload} />`}<//>`;
 }

@@ -4,7 +4,7 @@ import { useApi } from '../app/data.js';
 import { get, withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
 import { addDays, number, percent, dayName } from '../app/format.js';
-import { Card, Stats, Stat, Num, Empty } from '../app/ui.js';
+import { Card, Stats, Stat, Num, NotKnown, Empty, failureText } from '../app/ui.js';
 import { part, Link } from '../app/router.js';
 import { DataTable } from '../app/table.js';
 import { Chart } from '../app/chart.js';
@@ -51,7 +51,7 @@ function Charts({ days, zoom }) {
 /** A cell that asks for what only its row shows. */
 function UserName({ id }) {
   const { data, error } = useApi(`/v1/practice/users/${part(id)}`);
-  return data ? html`<${Name} text=${data.name} max=${60} />` : html`<code>${error ? id : '…'}</code>`;
+  return data ? html`<${Name} text=${data.name} max=${60} />` : html`<code title=${error && failureText(error)}>${error ? id : '…'}</code>`;
 }
 const pending = new Map();
 /** One request for the cells of a row that need the same. */
@@ -61,13 +61,14 @@ function once(path) {
 }
 function UserUsage({ row, action, date }) {
   const path = withQuery(`/v1/practice/users/${part(row.user_id)}/usage`, { date });
-  const [actions, setActions] = useState(null);
+  const [{ actions, error }, setState] = useState({});
   useLayoutEffect(() => {
     let isGone = false;
-    const show = (found) => { if (!isGone) setActions(found); };
-    once(path).then((data) => show(data.actions), () => show([]));
+    const show = (found) => { if (!isGone) setState(found); };
+    once(path).then(({ actions: found }) => show({ actions: found }), (failed) => show({ error: failed }));
     return () => { isGone = true; };
   }, [path, row.total]);
+  if (error) return html`<${NotKnown} error=${error} />`;
   const usage = actions?.find((one) => one.action === action);
   return usage ? html`<${Against} usage=${usage} />` : html`<span class="muted">${actions ? '–' : '…'}</span>`;
 }

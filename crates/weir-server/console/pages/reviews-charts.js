@@ -2,7 +2,8 @@
 import { html, useState, useEffect, useRef, useMemo } from '../app/view.js';
 import { seriesOf } from '../app/series.js';
 import { number } from '../app/format.js';
-import { shareText, smallMoney, intervalText } from './reviews-data.js';
+import { Icon } from '../app/ui.js';
+import { Cost, shareText, smallMoney, intervalText } from './reviews-data.js';
 
 const PAD = { top: 20, right: 16, bottom: 40, left: 48 };
 
@@ -93,14 +94,22 @@ function Drawing({ points, width, onPick }) {
   </svg>`;
 }
 
+const Points = ({ points }) => html`<div class="table-scroll tall" tabindex="0" role="region" aria-label="Cost against consensus as a table"><table>
+  <thead><tr><th scope="col">Model</th>${['Cost of a review', 'In consensus', '95 % interval', 'Reviews'].map((name) => html`<th scope="col" class="right">${name}</th>`)}</tr></thead>
+  <tbody>${points.map((p) => html`<tr key=${p.id}><th scope="row">${p.id}</th><td class="right"><${Cost} usd=${p.cost} /></td><td class="right num">${shareText(p.share)}</td>
+    <td class="right num">${p.low === undefined ? '–' : `${shareText(p.low)} to ${shareText(p.high)}`}</td><td class="right num">${number(p.reviews)}</td></tr>`)}</tbody></table></div>`;
+
 export function Scatter({ models, onPick }) {
   const box = useRef(null);
   const width = useWidth(box);
   const points = useMemo(() => models.filter((m) => m.reviews && m.consensus_share.value !== null).map(pointOf).sort((a, b) => b.reviews - a.reviews), [models]);
+  const [asTable, setAsTable] = useState(false);
   return html`<figure class="scatter" ref=${box}>
     ${points.length === 0 && html`<p class="muted">No model has findings in this time.</p>`}
-    ${points.length > 0 && width > 0 && html`<${Drawing} points=${points} width=${width} onPick=${onPick} />`}
-    <figcaption>Up and to the left is better. A wider bubble has more reviews; lines are 95 % intervals.</figcaption>
+    ${points.length > 0 && asTable && html`<${Points} points=${points} />`}
+    ${points.length > 0 && width > 0 && !asTable && html`<${Drawing} points=${points} width=${width} onPick=${onPick} />`}
+    <figcaption>${points.length > 0 && html`<button type="button" class="icon-button chart-toggle" aria-pressed=${String(asTable)} onClick=${() => setAsTable(!asTable)}
+      aria-label=${`Cost against consensus: show as ${asTable ? 'chart' : 'table'}`}><${Icon} name=${asTable ? 'chart' : 'table'} /></button> `}Up and to the left is better. A wider bubble has more reviews; lines are 95 % intervals.</figcaption>
   </figure>`;
 }
 

@@ -1,4 +1,6 @@
 // What the pages of reviews ask the API, how their addresses are built, and how figures of models are worded.
+import { html } from '../app/view.js';
+import { Price } from '../app/ui.js';
 import { withQuery } from '../app/api.js';
 import { addDays, number, percent, duration, smallMoney as microMoney } from '../app/format.js';
 import { useRange } from '../app/range.js';
@@ -30,6 +32,9 @@ export const shareText = (value) => percent(value === null || value === undefine
 
 /** `$0.0287`: prices of single findings need more than cents. */
 export const smallMoney = (usd) => microMoney(usd === null || usd === undefined ? null : Number(usd) * 1e6);
+
+/** The same with every micro-dollar on hover. */
+export const Cost = ({ usd }) => html`<${Price} micros=${usd === null || usd === undefined ? null : Number(usd) * 1e6} />`;
 
 /** What the 95 % interval of an estimate says, for a title. */
 export function intervalText(estimate, text) {

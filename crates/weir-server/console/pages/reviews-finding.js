@@ -3,6 +3,7 @@ import { html, useState } from '../app/view.js';
 import { post } from '../app/api.js';
 import { session, may } from '../app/session.js';
 import { Button } from '../app/ui.js';
+import { Commands, weir } from '../app/command.js';
 import { path } from '../app/router.js';
 import { seriesOf } from '../app/series.js';
 import { relative, exactTime } from '../app/format.js';
@@ -31,10 +32,10 @@ const span = ({ line_start: first, line_end: last }) => (last > first ? `lines $
 /** The scopes of which one is enough to change a review. */
 export const scopesFor = ({ owner, repo }) => ['reviews', `reviews:${owner}`, `reviews:${owner}/${repo}`];
 
+const feedbackPath = (review, finding) => path`/v1/reviews/${review}/findings/${finding.model_id}/${finding.finding_id}/feedback`;
 /** Sends a person's verdict on a finding and returns the finding as it is then. */
 export function judge(review, finding, verdict) {
-  const at = path`/v1/reviews/${review}/findings/${finding.model_id}/${finding.finding_id}/feedback`;
-  return post(at, { verdict, by: session.get().subject });
+  return post(feedbackPath(review, finding), { verdict, by: session.get().subject });
 }
 
 /** Moves between findings with j and k or the arrows; a accepts, d dismisses. */
@@ -57,6 +58,14 @@ function Verdict({ feedback }) {
   const word = feedback.verdict;
   return html`<p class=${`judged is-${word}`} title=${exactTime(feedback.at)}>
     <span aria-hidden="true">${word === 'accepted' ? '✓' : '✕'}</span> ${word} by <bdi>${feedback.by}</bdi>, ${relative(feedback.at)}</p>`;
+}
+
+/** The verdict in force from a terminal, or that which may be given. */
+function Same({ review, finding }) {
+  const verdict = finding.feedback?.verdict ?? 'accepted';
+  const by = session.get().subject;
+  return html`<${Commands} command=${weir('reviews', 'feedback', review, finding.model_id, finding.finding_id, verdict === 'accepted' ? '--accept' : '--dismiss', '--by', by)}
+    request=${{ method: 'POST', path: feedbackPath(review, finding), body: { verdict, by } }} />`;
 }
 
 /** A finding that a person can accept or dismiss; `onChange` gets it as it is after that. */
@@ -85,6 +94,7 @@ export function Finding({ review, of, finding, onChange, where, link }) {
     <${LongText} text=${finding.description} />
     ${finding.suggestion && html`<div class="suggestion"><span class="sub">Suggestion</span><${LongText} text=${finding.suggestion} /></div>`}
     <${Verdict} feedback=${finding.feedback} />
+    <${Same} review=${review} finding=${finding} />
     ${state.error && html`<p class="error-line" role="alert">${state.error.message} ${state.error.requestId && html`<code>${state.error.requestId}</code>`}</p>`}
   </article>`;
 }

@@ -8,7 +8,7 @@ import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { count, number } from '../app/format.js';
 import { seriesOf } from '../app/series.js';
-import { smallMoney, reviewHref, RECORD } from './reviews-data.js';
+import { Cost, reviewHref, RECORD } from './reviews-data.js';
 import { Choice, Name, useSettled } from './shared.js';
 
 const KINDS = { completed: 'good', in_progress: 'info', failed: 'bad' };
@@ -24,7 +24,7 @@ const columns = [
   { key: 'models', label: 'Models', sort: (row) => row.models_used.length, render: (row) => html`<${Models} ids=${row.models_used} />` },
   { key: 'consensus', label: 'Agreed', align: 'right', sort: (row) => row.consensus_findings, render: (row) => html`<span class=${`num ${row.consensus_findings ? 'strong' : 'muted'}`}>${number(row.consensus_findings)}</span>` },
   { key: 'findings', label: 'Findings', align: 'right', sort: (row) => row.total_findings, render: (row) => html`<span class="num">${number(row.total_findings)}</span>` },
-  { key: 'cost', label: 'Cost', align: 'right', sort: (row) => Number(row.total_cost_usd), render: (row) => html`<span class="num">${smallMoney(row.total_cost_usd)}</span>` },
+  { key: 'cost', label: 'Cost', align: 'right', sort: (row) => Number(row.total_cost_usd), render: (row) => html`<${Cost} usd=${row.total_cost_usd} />` },
   { key: 'status', label: 'Status', sort: (row) => row.status, render: (row) => html`<${ReviewStatus} status=${row.status} />` },
   { key: 'at', label: 'When', align: 'right', sort: (row) => row.created_at, render: (row) => html`<${Time} at=${row.created_at} />` },
 ];

@@ -9,7 +9,7 @@ import { useApi } from '../app/data.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
 import { ModelName, Severity } from './reviews-finding.js';
-import { shareText, smallMoney, intervalText, FIGURES, bestOf, useDays, useRepo, comparePath, RECORD } from './reviews-data.js';
+import { Cost, shareText, intervalText, FIGURES, bestOf, useDays, useRepo, comparePath, RECORD } from './reviews-data.js';
 import { Scatter, Matrix } from './reviews-charts.js';
 import { Loaded } from './shared.js';
 
@@ -32,7 +32,7 @@ export function ModelDetail({ models }) {
         ['Responses', `${number(model.successes)} of ${number(model.reviews)}; ${number(model.errors)} errors, ${number(model.timeouts)} timeouts`],
         ['Findings in a review', range(model.findings_per_review, (value) => (value === null ? '–' : value.toFixed(2)))],
         ['Only it found', number(model.findings.only_it)],
-        ['Cost', smallMoney(model.cost_usd)],
+        ['Cost', html`<${Cost} usd=${model.cost_usd} />`],
         ['Latency', html`${duration(model.latency_p50_ms)} <span class="muted">half</span>, ${duration(model.latency_p95_ms)} <span class="muted">95 %</span>`],
         ['Tokens', `${number(model.input_tokens)} in, ${number(model.output_tokens)} out`],
       ]} />
@@ -53,6 +53,7 @@ function Figure({ figure, model, best }) {
   const value = figure.of(model);
   const isBest = best !== null && value === best;
   const title = figure.estimate ? intervalText(figure.estimate(model), figure.text) : undefined;
+  if (figure.key === 'cost') return html`<${Cost} usd=${value} />`;
   return html`<span class=${`num ${isBest ? 'best' : ''}`} title=${title}>${isBest && html`<span aria-label="best" title="best">★ </span>`}${figure.text(value)}</span>`;
 }
 
@@ -72,7 +73,7 @@ function Totals({ models, days }) {
     <${Stat} label="Responses" value=${html`<${Num} value=${sum((m) => m.reviews)} />`} sub=${`of ${number(models.length)} models on ${number(days)} days`} />
     <${Stat} label="Findings" value=${html`<${Num} value=${found} />`} sub=${`${shareText(found ? agreed / found : null)} in consensus`} href="/reviews/findings" />
     <${Stat} label="Judged by people" value=${html`<${Num} value=${accepted + dismissed} />`} sub=${`${shareText(accepted + dismissed ? accepted / (accepted + dismissed) : null)} accepted`} />
-    <${Stat} label="Cost" value=${smallMoney(sum((m) => Number(m.cost_usd)))} sub="of all responses" />
+    <${Stat} label="Cost" value=${html`<${Cost} usd=${sum((m) => Number(m.cost_usd))} />`} sub="of all responses" />
   <//>`;
 }
 

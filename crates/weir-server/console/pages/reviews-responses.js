@@ -9,7 +9,7 @@ import { DataTable } from '../app/table.js';
 import { number, duration } from '../app/format.js';
 import { Loaded, plain, LongText } from './shared.js';
 import { ModelName } from './reviews-finding.js';
-import { smallMoney } from './reviews-data.js';
+import { Cost } from './reviews-data.js';
 
 export function ReportDialog({ id, onClose }) {
   const path = `/v1/reviews/${part(id)}/report?format=markdown`;
@@ -45,7 +45,7 @@ export function Responses({ review }) {
       { key: 'status', label: 'Response', sort: (row) => row.status, render: (row) => html`<${Status} kind=${KINDS[row.status]}>${row.status}<//>` },
       { key: 'findings', label: 'Findings', align: 'right', sort: (row) => row.findings_count, render: (row) => html`<span class="num">${number(row.findings_count)}</span>` },
       { key: 'agreed', label: 'Agreed', align: 'right', sort: (row) => agreed(row.model_id), render: (row) => html`<span class="num">${number(agreed(row.model_id))}</span>` },
-      { key: 'cost', label: 'Cost', align: 'right', sort: (row) => Number(row.cost_usd), render: (row) => html`<${Part} value=${Number(row.cost_usd)} most=${money} text=${smallMoney(row.cost_usd)} />` },
+      { key: 'cost', label: 'Cost', align: 'right', sort: (row) => Number(row.cost_usd), render: (row) => html`<${Part} value=${Number(row.cost_usd)} most=${money} text=${html`<${Cost} usd=${row.cost_usd} />`} />` },
       { key: 'time', label: 'Time', align: 'right', sort: (row) => row.latency_ms, render: (row) => html`<${Part} value=${row.latency_ms} most=${time} text=${duration(row.latency_ms)} />` },
       { key: 'tokens', label: 'Tokens in, out', align: 'right', sort: (row) => row.input_tokens + row.output_tokens, render: (row) => html`<span class="num">${number(row.input_tokens)}, ${number(row.output_tokens)}</span>` },
       { key: 'raw', label: 'Raw output', align: 'right', render: (row) => (row.raw_key ? html`<button type="button" class="small" onClick=${() => setRaw(row.model_id)}>Show</button>` : html`<span class="muted">not sent</span>`) },

@@ -7,7 +7,7 @@ import { act } from '../app/dialog.js';
 import { weir } from '../app/command.js';
 import { number } from '../app/format.js';
 import { Finding, Severity, SEVERITIES, lines, scopesFor } from './reviews-finding.js';
-import { smallMoney } from './reviews-data.js';
+import { Cost } from './reviews-data.js';
 import { ReviewStatus } from './reviews-list.js';
 import { Responses, ReportDialog } from './reviews-responses.js';
 import { Loaded, Name } from './shared.js';
@@ -69,7 +69,7 @@ function Body({ review }) {
   return html`<${Stats}>
       <${Stat} label="Issues that models agree on" value=${number(groups.length)} sub=${groups.length ? html`<${Severity} of=${groups[0].severity} /> is the worst` : 'none'} />
       <${Stat} label="Findings" value=${number(findings.size)} sub=${`${number(open)} without a verdict`} />
-      <${Stat} label="Cost" value=${smallMoney(review.total_cost_usd)} sub=${`${number(review.models_used.length)} models`} />
+      <${Stat} label="Cost" value=${html`<${Cost} usd=${review.total_cost_usd} />`} sub=${`${number(review.models_used.length)} models`} />
       <${Stat} label="Recorded" value=${html`<${Time} at=${review.created_at} />`} sub=${review.requested_by ? html`for <bdi>${review.requested_by}</bdi>` : 'no user named'} />
     <//>
     <p class="sub keys">On a finding: <kbd>j</kbd> <kbd>k</kbd> next and previous, <kbd>a</kbd> accept, <kbd>d</kbd> dismiss</p>

@@ -37,7 +37,7 @@ export function JobsTab() {
     { key: 'run', name: 'Run', align: 'right', render: (row) => html`<button type="button" class="small" onClick=${() => run(row)}>Run now…</button>` },
   ], []);
   if (error && !data) return html`<${ErrorBox} error=${error} retry=${reload} />`;
-  return html`<${Card} title="Background jobs" sub="They sum usage, send notices and remove what has expired">
+  return html`${error && html`<${ErrorBox} error=${error} retry=${reload} />`}<${Card} title="Background jobs" sub="They sum usage, send notices and remove what has expired">
     <${DataTable} id="jobs" label="jobs" columns=${columns} items=${data?.items} sort="name" rowKey=${(row) => row.name} skeletonRows=${10} /><//>`;
 }
 

@@ -3,11 +3,11 @@ import { html, useState, useEffect } from '../app/view.js';
 import { number, plain } from '../app/format.js';
 import { ErrorBox, Skeleton } from '../app/ui.js';
 
-/** Shows what `source` (from useApi) loaded: a quiet placeholder before, the error when it failed. */
+/** Shows what `source` (from useApi) loaded: a quiet placeholder before, the error when it failed, above what is older. */
 export function Loaded({ source, lines = 3, children }) {
   if (source.error && source.data === undefined) return html`<${ErrorBox} error=${source.error} retry=${source.reload} />`;
   if (source.data === undefined) return html`<div class="loading-lines" aria-busy="true">${Array.from({ length: lines }, (_, i) => html`<${Skeleton} width=${`${90 - i * 18}%`} />`)}</div>`;
-  return children(source.data);
+  return html`${source.error && html`<${ErrorBox} error=${source.error} retry=${source.reload} />`}${children(source.data)}`;
 }
 
 /** A value that waits until it has not changed for a moment, so that typing asks once. */

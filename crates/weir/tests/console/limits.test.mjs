@@ -88,7 +88,9 @@ test('limits of an entity are set and removed', async () => {
   assert.deepEqual([own.limits_from, own.limits[0].capacity], ['entity', 77]);
   await visit(page, '/limits/edit?level=entity&entity=lim-user&resource=lim-model');
   await page.getByRole('button', { name: 'Plan to remove them' }).click();
-  await page.getByRole('button', { name: 'Remove the limits' }).click();
+  await page.getByRole('button', { name: 'Remove the limits…' }).click();
+  await page.getByLabel(/Type lim-user/).fill('lim-user');
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await page.getByText('the limits are removed').waitFor();
   assert.equal((await resolve('lim-user')).limits_from, 'resource');
 });

@@ -36,6 +36,10 @@ test('the leaderboard, the plot and the matrix have the figures of the compariso
   await eventually(() => page.locator('.bubble').count(), compared.models.filter((one) => one.reviews && one.consensus_share.value !== null).length);
   const pair = compared.pairs.find((one) => one.models.join() === 'model-a,model-b');
   await page.locator('.matrix td').getByText(pair.positive_agreement.value.toFixed(2), { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Cost against consensus: show as table' }).click();
+  await eventually(() => page.getByRole('region', { name: 'Cost against consensus as a table' }).locator('tbody tr').count(), compared.models.filter((one) => one.reviews && one.consensus_share.value !== null).length);
+  await check(page, 'the plot as a table');
+  await page.getByRole('button', { name: 'Cost against consensus: show as chart' }).click();
   await page.locator('.bubble').first().focus();
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: /Figures of/ }).waitFor();
@@ -52,6 +56,8 @@ test('what models agree on comes first; a finding is accepted and dismissed', as
   await first.getByRole('button', { name: 'Accept' }).click();
   await first.getByText(/accepted by .*ada/).waitFor();
   assert.equal((await stored('rev-main', 'model-a')).feedback.verdict, 'accepted');
+  await first.getByText('The same from a terminal').click();
+  await first.getByText(/^weir reviews feedback rev-main model-a f1 --accept --by /).waitFor();
   await first.focus();
   await page.keyboard.press('d');
   await first.getByText(/dismissed by .*ada/).waitFor();

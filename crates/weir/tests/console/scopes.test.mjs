@@ -30,7 +30,7 @@ test('a token of a namespace begins there, and reads without a refusal', async (
   const page = await as(`ns:${NS}:read`);
   await page.getByRole('link', { name: 'Limits', exact: true }).click();
   await page.getByRole('link', { name: 'scoped-model' }).waitFor();
-  assert.equal(await page.getByRole('combobox', { name: 'Namespace' }).inputValue(), NS);
+  await page.getByRole('button', { name: `namespace ${NS}` }).waitFor();
   await eventually(() => page.getByRole('navigation', { name: 'Views of limits' }).getByRole('link').allTextContents(), ['Resources', 'Entities', 'Audit']);
   await page.getByText(`Changes take the scope ns:${NS}`).waitFor();
   // A level without limits is not found, which the browser reports itself.

@@ -1,6 +1,7 @@
 // The frame: signing in and out, the palette, the theme, the keyboard, lost connections.
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { createServer, request as ask } from 'node:http';
 import { KEY, URL_BASE, api, check, close, eventually, open, openPage, settled, shot, signIn, visit } from './browser.mjs';
 import { seedOrg } from './seed.mjs';
 
@@ -43,7 +44,9 @@ test('signing out everywhere ends the other session too', async () => {
   await signIn(one, KEY, 'everywhere');
   await signIn(other, KEY, 'everywhere');
   await one.getByRole('button', { name: 'everywhere' }).click();
-  await one.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await one.getByRole('button', { name: 'Sign out everywhere…' }).click();
+  await one.getByRole('dialog').getByText('in this browser and in all others').waitFor();
+  await one.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere' }).click();
   await one.getByLabel('Admin key or token').waitFor();
   await other.goto(`${URL_BASE}/budgets`);
   await other.getByLabel('Admin key or token').waitFor();
@@ -74,7 +77,8 @@ test('arrows and Enter work in a list, and the skip link leads to the content', 
   await seedOrg('shell-keys-b');
   const page = await open();
   await visit(page, '/budgets?orgs.q=shell-keys&orgs.sort=name');
-  await page.locator('a[data-open]').first().focus();
+  await page.locator('[data-search]').focus();
+  await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/budgets/shell-keys-b');
@@ -83,6 +87,98 @@ test('arrows and Enter work in a list, and the skip link leads to the content', 
   await page.keyboard.press('Tab');
   await eventually(() => page.evaluate(() => document.activeElement.textContent), 'Skip to content');
 });
+
+test('the header leads to another org and another namespace', async () => {
+  await seedOrg('shell-keys-a');
+  await seedOrg('shell-keys-b');
+  await api('PUT', '/v1/namespaces/shell-ns');
+  const page = await open();
+  await visit(page, '/budgets/shell-keys-a/audit');
+  await page.getByRole('button', { name: 'org shell-keys-a' }).click();
+  await page.getByRole('link', { name: 'shell-keys-b' }).waitFor();
+  await check(page, 'orgs in the header');
+  await page.getByRole('link', { name: 'shell-keys-b' }).click();
+  await page.waitForURL('**/budgets/shell-keys-b/audit');
+  await visit(page, '/limits/entities');
+  await page.getByRole('button', { name: 'namespace default' }).click();
+  await page.getByRole('link', { name: 'shell-ns' }).click();
+  await page.waitForURL('**/limits/entities?ns=shell-ns');
+});
+
+test('a hidden tab asks for nothing, and goes on when it is seen', async () => {
+  const page = await open();
+  await page.addInitScript(() => {
+    window.isHidden = false;
+    Object.defineProperty(document, 'hidden', { get: () => window.isHidden });
+    window.hide = (is) => { window.isHidden = is; document.dispatchEvent(new Event('visibilitychange')); };
+  });
+  await visit(page, '/settings/jobs');
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.evaluate(() => window.hide(true));
+  await page.getByText('paused', { exact: true }).waitFor();
+  const asked = [];
+  page.on('request', (request) => asked.push(request.url()));
+  await page.waitForTimeout(6_500);
+  assert.deepEqual(asked, [], 'the jobs are read every five seconds, and live values come every two');
+  await page.evaluate(() => window.hide(false));
+  await page.getByText('live', { exact: true }).waitFor();
+  await eventually(() => asked.some((one) => one.endsWith('/v1/jobs')), true, 'what is older than its interval is read at once');
+});
+
+test('a stream that ends goes on with the id of its last event', async () => {
+  // Between the browser and the server: the browser's own header is seen only there.
+  const ids = [];
+  const between = createServer((request, response) => {
+    if (request.url !== '/v1/live') {
+      const { hostname, port } = new URL(URL_BASE);
+      const headers = { ...request.headers, host: `${hostname}:${port}` };
+      request.pipe(ask({ hostname, port, path: request.url, method: request.method, headers }, (answer) => { response.writeHead(answer.statusCode, answer.headers); answer.pipe(response); }));
+      return;
+    }
+    ids.push(request.headers['last-event-id'] ?? '');
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`retry: 100\nid: ${41 + ids.length}\nevent: tick\ndata: ${JSON.stringify({ at: new Date().toISOString(), limiter: [], keeper: [] })}\n\n`);
+  });
+  await new Promise((done) => { between.listen(0, '127.0.0.1', done); });
+  try {
+    const page = await open();
+    await page.goto(`http://127.0.0.1:${between.address().port}/settings`);
+    await eventually(() => ids.slice(0, 3), ['', '42', '43']);
+    await page.close();
+  } finally {
+    between.close();
+    between.closeAllConnections();
+  }
+});
+
+for (const [mode, options] of [['dark', { theme: 'dark' }], ['phone', { phone: true }]]) {
+  test(`sign-in, palette, dialogs and menus are in order, ${mode}`, async () => {
+    const signedOut = await openPage(options);
+    await signedOut.goto(URL_BASE);
+    await signedOut.getByLabel('Admin key or token').waitFor();
+    await check(signedOut, `sign-in ${mode}`);
+    const page = await open(options);
+    await visit(page, '/settings/tokens');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option').first().waitFor();
+    await check(page, `palette ${mode}`);
+    await shot(page, `palette-${mode}`);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Issue a token…' }).click();
+    await page.getByText('The same from a terminal').click();
+    await check(page, `form ${mode}`);
+    await shot(page, `form-${mode}`);
+    await page.keyboard.press('Escape');
+    await page.locator('.menu.user > button').click();
+    await page.getByRole('button', { name: 'Sign out everywhere…' }).waitFor();
+    await check(page, `menu ${mode}`);
+    await page.getByRole('button', { name: 'Sign out everywhere…' }).click();
+    await page.getByRole('dialog').waitFor();
+    await check(page, `question ${mode}`);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+}
 
 test('the theme switch holds after a reload', async () => {
   const page = await open();
