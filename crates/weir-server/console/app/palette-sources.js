@@ -3,7 +3,7 @@ import { get, withQuery, session } from './api.js';
 import { plain } from './format.js';
 import { path, segments, route } from './router.js';
 import { addPaletteSource, matches } from './palette.js';
-import { signOut, namespacesOf } from './session.js';
+import { signOut, may, namespacesOf, repoOf } from './session.js';
 import { toggleTheme } from './theme.js';
 import { reached } from './sections.js';
 
@@ -19,6 +19,9 @@ function here() {
 
 const reaches = (section) => Boolean(session.get()) && reached(session.get()).some(({ key }) => key === section);
 
+/** The list of reviews that the scopes reach; none for those of an owner, which have no list. */
+const reviewsOf = (user) => (may(user, 'reviews', 'reviews:read') ? '/v1/reviews' : repoOf(user) && path`/v1/reviews/repos/${repoOf(user).split('/')[0]}/${repoOf(user).split('/')[1]}`);
+
 const PREFIX = /^[A-Za-z0-9][A-Za-z0-9_.:@-]+$/;
 const PAGES = 10;
 const ENOUGH = 8;
@@ -30,11 +33,12 @@ function searched(section, route, entryOf) {
   let read = { entries: [], cursor: '', pages: 0 };
   return async (text, signal, isFirst) => {
     if (isFirst) read = { entries: [], cursor: '', pages: 0 };
-    if (text.length < 2 || !reaches(section)) return [];
+    const from = text.length > 1 && reaches(section) && route(session.get());
+    if (!from) return [];
     const isWanted = () => read.cursor !== null && read.pages < PAGES && read.entries.filter((entry) => matches(entry, text)).length < ENOUGH;
     while (isWanted()) {
       const before = read;
-      const page = await get(withQuery(route(session.get()), { limit: 100, cursor: before.cursor }), { signal });
+      const page = await get(withQuery(from, { limit: 100, cursor: before.cursor }), { signal });
       read = { entries: [...before.entries, ...page.items.map(entryOf)], cursor: page.next_cursor ?? null, pages: before.pages + 1 };
     }
     return read.entries;
@@ -56,7 +60,7 @@ export function startPalette() {
     const { items } = await get(withQuery(path`/v1/namespaces/${ns}/entities`, { prefix: text, limit: 8 }), { signal });
     return items.map((entity) => ({ label: entity.id, hint: `entity of ${ns}`, href: withQuery(path`/limits/entities/${entity.id}`, { ns: ns === 'default' ? null : ns }) }));
   });
-  addPaletteSource('reviews', searched('reviews', () => '/v1/reviews',
+  addPaletteSource('reviews', searched('reviews', reviewsOf,
     (review) => ({ label: plain(review.pr_title || 'Untitled'), hint: `review of ${review.owner}/${review.repo} #${review.pr_number}`, href: path`/reviews/review/${review.review_id}` })));
   addPaletteSource('commands', () => [
     { label: 'Switch between light and dark', hint: 'command', run: toggleTheme },

@@ -83,6 +83,8 @@ export const named = (user, kind) => (user?.scopes ?? []).map((one) => one.split
   .filter(([of, id]) => of === kind && id && !(kind === 'reviews' && id === 'read')).map(([, id]) => decodeURIComponent(id));
 /** The namespaces that the scopes name, `default` first; none for an administrator, who reaches all. */
 export const namespacesOf = (user) => (user?.admin ? [] : named(user, 'ns').sort((a, b) => (b === 'default') - (a === 'default')));
+/** The repository of a session that reaches no others: `acme/shop`, or ''. */
+export const repoOf = (user) => (may(user, 'reviews', 'reviews:read') ? '' : named(user, 'reviews').find((one) => one.includes('/')) ?? '');
 /** The apps of a session that reaches no org as a whole: [{ org, app }]. */
 export const appsOf = (user) => named(user, 'app').map((app) => ({ org: named(user, 'org')[0], app }));
 

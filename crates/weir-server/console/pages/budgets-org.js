@@ -38,7 +38,7 @@ export function OrgPage({ org, app, tab = '' }) {
   const scope = { org, app, api, href, client: app ? [org, app] : [org], name, config: config.data, day, reload: () => { config.reload(); day.reload(); budget.reload(); } };
   return html`<${PageHead} title=${name} needs="admin" crumbs=${crumbs} sub=${config.data ? html`<code>${app ?? org}</code> · days end at midnight in ${config.data.timezone}, now ${clock(Date.now(), config.data.timezone)}` : ' '} />
     <${Figures} day=${day.data} budget=${budget.data?.items[0]} config=${config.data} isOrg=${!app} error=${page.error ?? budget.error} />
-    ${page.error && html`<${ErrorBox} error=${page.error} retry=${page.reload} />`}
+    ${[page, budget].map((one) => one.error && html`<${ErrorBox} error=${one.error} retry=${one.reload} />`)}
     <${Tabs} label="Views of the budget" items=${tabs.map(([key, label]) => [key ? `${href}/${key}` : href, label])} current=${tab ? `${href}/${tab}` : href} />
     ${config.data ? html`<${Tab} scope=${scope} />` : html`<div class="tab-space"></div>`}`;
 }

@@ -2,6 +2,7 @@
 import { html } from '../app/view.js';
 import { Price } from '../app/ui.js';
 import { withQuery } from '../app/api.js';
+import { session, repoOf } from '../app/session.js';
 import { addDays, number, percent, duration, smallMoney as microMoney } from '../app/format.js';
 import { useRange } from '../app/range.js';
 import { part, useQuery } from '../app/router.js';
@@ -20,7 +21,7 @@ export function useDays(initial = '30d') {
 const REPO = /^[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/;
 /** The repository that the page is about: [whole text, set, valid or '']. */
 export function useRepo() {
-  const [repo, setRepo] = useQuery('repo');
+  const [repo, setRepo] = useQuery('repo', repoOf(session.get()));
   return [repo, setRepo, REPO.test(repo) ? repo : ''];
 }
 

@@ -1,6 +1,7 @@
 // Reviews, newest first: all, or those of a repository, a user or a day.
 import { html } from '../app/view.js';
 import { useList } from '../app/data.js';
+import { session, repoOf } from '../app/session.js';
 import { part, setQuery, useRoute } from '../app/router.js';
 import { useRange } from '../app/range.js';
 import { Card, Status, Time } from '../app/ui.js';
@@ -50,8 +51,9 @@ function Filters({ by, value }) {
 
 export function ReviewList() {
   const { query } = useRoute();
-  const by = Object.hasOwn(FLAGS, query.get('by')) ? query.get('by') : '';
-  const value = query.get('value') ?? '';
+  const own = repoOf(session.get());
+  const by = Object.hasOwn(FLAGS, query.get('by')) ? query.get('by') : own && 'repo';
+  const value = query.get('value') ?? own;
   const settled = useSettled(value);
   const range = useRange('30d');
   const path = pathOf(by, settled);

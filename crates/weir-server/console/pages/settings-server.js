@@ -12,7 +12,7 @@ export function ServerTab() {
   const overview = useApi('/v1/overview', { every: 10 });
   const store = overview.data?.store;
   const isReady = ready.data?.status === 'ready';
-  return html`${ready.error && html`<${ErrorBox} error=${ready.error} retry=${ready.reload} />`}
+  return html`${[ready, overview].map((one) => one.error && html`<${ErrorBox} error=${one.error} retry=${one.reload} />`)}
     <${Stats}>
       <${Stat} label="Server" loading=${!ready.data} value=${html`<${Status} kind=${isReady ? 'good' : 'bad'}>${ready.data?.status.replaceAll('_', ' ')}<//>`} sub=${`version ${ready.data?.version}`} />
       <${Stat} label="Store" loading=${!store} value=${html`<${Status} kind=${store?.status === 'ready' ? 'good' : 'bad'}>${store?.status.replaceAll('_', ' ')}<//>`} sub=${store?.detail ?? store?.backend} />

@@ -118,6 +118,14 @@ test('a bucket is topped up and filled after a question', async () => {
   await bucket.getByRole('meter', { name: 'tpm available' }).and(page.locator('[aria-valuenow="60000"]')).waitFor();
 });
 
+test('limits that could not be read are not said to be none', async () => {
+  const page = await open();
+  await page.route('**/limits/resolve?*', (route) => route.fulfill({ status: 503, json: { detail: 'the store does not answer', request_id: 'f00' } }));
+  await visit(page, '/limits/entities/lim-user');
+  await page.getByText('where its limits come from is not known').waitFor();
+  assert.equal(await page.getByText('no limits apply now').count(), 0);
+});
+
 test('entities are found by the beginning of their id, from the keyboard', async () => {
   const page = await open();
   await visit(page, '/limits/entities');

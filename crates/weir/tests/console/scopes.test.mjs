@@ -48,6 +48,19 @@ test('a token of a namespace begins there, and reads without a refusal', async (
   assert.deepEqual(page.refused, []);
 });
 
+test('a token of a repository begins with its reviews', async () => {
+  await api('PUT', `/v1/reviews/${fresh('scopes-review')}`, { owner: 'scopes', repo: 'shop', pr_number: 7, pr_title: 'Scoped change', pr_url: 'https://example.com/7', files: [], requested_by: 'octocat', responses: [] });
+  const page = await as('reviews:scopes/shop:read');
+  await page.getByRole('link', { name: 'Reviews', exact: true }).click();
+  await settled(page);
+  await page.getByRole('navigation', { name: 'Views of reviews' }).getByRole('link', { name: 'Reviews' }).click();
+  await page.getByRole('link', { name: 'Scoped change' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search pages' }).fill('scoped');
+  await page.getByRole('option', { name: /Scoped change/ }).waitFor();
+  assert.deepEqual(page.refused, []);
+});
+
 test('a token of an app finds its app', async () => {
   const page = await as(`org:${ORG} app:chat`);
   await page.getByText('reach none of the figures').waitFor();
@@ -85,7 +98,7 @@ test('nothing of a person is left for the next one in the same tab', async () =>
   await page.getByText('First Person Works').first().waitFor();
   page.refused.length = 0;
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').fill('works');
+  await page.getByRole('combobox', { name: 'Search pages' }).fill('works');
   await page.getByRole('option', { name: /First Person Works/ }).waitFor();
   assert.equal(await page.getByRole('option', { name: /Second Person Works/ }).count(), 0);
   await page.keyboard.press('Escape');
@@ -104,7 +117,7 @@ test('nothing of a person is left for the next one in the same tab', async () =>
   await settled(page);
   assert.equal(await page.getByText('First Person Works').count(), 0);
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').fill('works');
+  await page.getByRole('combobox', { name: 'Search pages' }).fill('works');
   await page.getByRole('option', { name: /Second Person Works/ }).waitFor();
   assert.equal(await page.getByRole('option', { name: /First Person Works/ }).count(), 0);
 });

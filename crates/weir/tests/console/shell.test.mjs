@@ -72,6 +72,24 @@ test('Ctrl-K finds pages and orgs, and / goes to the search box', async () => {
   await palette.waitFor({ state: 'detached' });
 });
 
+test('results of the palette that come late move nothing', async () => {
+  const page = await open();
+  await visit(page, '/');
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.route('**/api/v1/orgs?*', async (route) => { await held; return route.fulfill({ json: { items: [{ org_id: 'li-late', org_name: 'Limitless' }], next_cursor: null } }); });
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search pages' }).fill('li');
+  const chosen = page.locator('[role=option][aria-selected=true]');
+  await page.getByRole('option', { name: /^Limits/ }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  const before = await chosen.textContent();
+  release();
+  await page.getByRole('option', { name: /Limitless/ }).waitFor();
+  assert.equal(await chosen.textContent(), before);
+  assert.match(await page.getByRole('option').last().textContent(), /Limitless/);
+});
+
 test('arrows and Enter work in a list, and the skip link leads to the content', async () => {
   await seedOrg('shell-keys-a');
   await seedOrg('shell-keys-b');
