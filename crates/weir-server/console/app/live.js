@@ -47,8 +47,12 @@ function open() {
   hear();
   source.addEventListener('open', () => { hear(); set('live'); });
   source.addEventListener('tick', (event) => { hear(); set('live', { tick: JSON.parse(event.data) }); });
+  // The server ends each stream in time, and says so: the browser opens the next, and nothing is lost.
+  let isRenewed = false;
+  source.addEventListener('reconnect', () => { hear(); isRenewed = true; });
   source.addEventListener('error', () => {
     const isClosed = source?.readyState === EventSource.CLOSED;
+    if (isRenewed && !isClosed) { isRenewed = false; return; }
     set('lost', { answers: false });
     // The browser gives up after an HTTP error, such as that of a server that starts or of a session that ended.
     if (isClosed) lose();

@@ -99,7 +99,18 @@ const keep = ({ tick }) => {
 live.subscribe(keep);
 keep(live.get());
 
-const sum = (rows, field) => rows.reduce((total, row) => total + row[field], 0);
+/**
+ * What a tick says of a namespace: its `rows`, its sums, and `none`, the rate of a resource that is not among the rows: null when
+ * the tick has only the busiest.
+ */
+export function ofNamespace(tick, ns) {
+  const rows = tick.limiter.filter((row) => row.namespace === ns);
+  const namespaces = tick.limiter_namespaces ?? [];
+  const all = namespaces.find((row) => row.namespace === ns);
+  const none = (all ? all.resources > rows.length : tick.limiter_totals?.namespaces > namespaces.length) ? null : 0;
+  return { rows, none, granted: all ? all.granted_per_sec : none, refused: all ? all.refused_per_sec : none };
+}
+
 /** Live rates as a chart needs them; a pause of the connection is a gap. */
 export function useHistory(ticks, ns, resource) {
   return useMemo(() => {
@@ -109,10 +120,11 @@ export function useHistory(ticks, ns, resource) {
     for (const tick of ticks) {
       const at = Date.parse(tick.at) / 1000;
       if (x.length && at - x.at(-1) > 10) { x.push(x.at(-1) + 5); granted.push(null); refused.push(null); }
-      const rows = tick.limiter.filter((row) => row.namespace === ns && (!resource || row.resource === resource));
+      const all = ofNamespace(tick, ns);
+      const row = all.rows.find((one) => one.resource === resource);
       x.push(at);
-      granted.push(sum(rows, 'granted_per_sec'));
-      refused.push(sum(rows, 'refused_per_sec'));
+      granted.push(resource ? row?.granted_per_sec ?? all.none : all.granted);
+      refused.push(resource ? row?.refused_per_sec ?? all.none : all.refused);
     }
     return { x, granted, refused };
   }, [ticks, ns, resource]);

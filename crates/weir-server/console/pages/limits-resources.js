@@ -9,7 +9,7 @@ import { DataTable } from '../app/table.js';
 import { Chart } from '../app/chart.js';
 import { weir } from '../app/command.js';
 import { share, number, compact, percent } from '../app/format.js';
-import { api, rates, useHistory, useLadder, resourceHref, editHref, Limits, to, entityHref, levelPath, Ladder } from './limits-data.js';
+import { api, ofNamespace, rates, useHistory, useLadder, resourceHref, editHref, Limits, to, entityHref, levelPath, Ladder } from './limits-data.js';
 import { Loaded } from './shared.js';
 import { withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
@@ -44,11 +44,11 @@ function RowLimits({ ns, name }) {
 }
 
 /** Resources with limits, and those that are used without any of their own. */
-export function rowsOf(names, limiter) {
-  const live = new Map(limiter.map((row) => [row.resource, row]));
+export function rowsOf(names, { rows, none }) {
+  const live = new Map(rows.map((row) => [row.resource, row]));
   const all = new Set([...names, ...live.keys()]);
   return [...all].sort().map((name) => ({
-    id: name, hasLimits: names.includes(name), granted: live.get(name)?.granted_per_sec ?? 0, refused: live.get(name)?.refused_per_sec ?? 0,
+    id: name, hasLimits: names.includes(name), granted: live.get(name)?.granted_per_sec ?? none, refused: live.get(name)?.refused_per_sec ?? none,
   }));
 }
 
@@ -70,14 +70,13 @@ function SystemLimits({ ns }) {
 export function Resources({ ns }) {
   const { tick } = useLive();
   const names = useApi(api`${ns}/resources`);
-  const limiter = useMemo(() => (tick?.limiter ?? []).filter((row) => row.namespace === ns), [tick, ns]);
+  const limiter = useMemo(() => ofNamespace(tick ?? { limiter: [] }, ns), [tick, ns]);
   const rows = useMemo(() => names.data && rowsOf(names.data.items, limiter), [names.data, limiter]);
-  const granted = limiter.reduce((total, row) => total + row.granted_per_sec, 0);
-  const refused = limiter.reduce((total, row) => total + row.refused_per_sec, 0);
+  const { granted, refused } = limiter;
   const table = useMemo(() => columns(ns), [ns]);
   return html`<${Stats}>
       <${Stat} label="Granted now" value=${perSecond(granted)} sub="requests a second" loading=${!tick} />
-      <${Stat} label="Refused now" value=${perSecond(refused)} sub=${refused ? `${share(refused, granted + refused)} of requests` : 'no request is refused'} kind=${refused > 0 ? 'bad' : ''} loading=${!tick} />
+      <${Stat} label="Refused now" value=${perSecond(refused)} sub=${refused ? `${share(refused, granted + refused)} of requests` : refused === null ? 'not known: others are busier' : 'no request is refused'} kind=${refused > 0 ? 'bad' : ''} loading=${!tick} />
       <${Stat} label="Resources" value=${html`<${Num} value=${rows?.length} />`} sub=${`${names.data?.items.length ?? '–'} with limits of their own`} loading=${!rows && !names.error} />
     <//>
     <${Card} title="Traffic" sub="Live, all resources of the namespace"><${RateChart} ns=${ns} /><//>

@@ -7,7 +7,7 @@ import { hourSeries, hourTimes } from './budgets-shared.js';
 import { Choice } from './shared.js';
 import { Card, ErrorBox, Skeleton, Status, Time } from '../app/ui.js';
 import { resourceHref } from './limits-data.js';
-import { number, percent, plain, addDays, axisMoney, clock, dayName, money } from '../app/format.js';
+import { number, percent, plain, addDays, axisMoney, clock, dayName, money, MISSING } from '../app/format.js';
 import { Chart } from '../app/chart.js';
 import { createStore, useStore } from '../app/store.js';
 import { live } from '../app/live.js';
@@ -117,9 +117,8 @@ function keep({ tick }) {
   const at = tick && Date.parse(tick.at) / 1000;
   const all = traffic.get();
   const last = all.at(-1);
-  if (!at || (last && at <= last.at)) return;
-  const sum = (key) => tick.limiter.reduce((total, one) => total + one[key], 0);
-  const point = { at, granted: sum('granted_per_sec'), refused: sum('refused_per_sec') };
+  if (!at || !tick.limiter_totals || (last && at <= last.at)) return;
+  const point = { at, granted: tick.limiter_totals.granted_per_sec, refused: tick.limiter_totals.refused_per_sec };
   // A lost connection is a gap in the chart, not a line across it.
   const gap = last && at - last.at > GAP_SECS ? [{ at: last.at + 1, granted: null, refused: null }] : [];
   traffic.set([...all, ...gap, point].filter((one) => one.at > at - KEEP_SECS));
@@ -132,7 +131,7 @@ const lastMinutes = () => {
   const now = Date.now() / 1000;
   return [Math.max(now - KEEP_SECS, Math.min(traffic.get()[0]?.at ?? now, now - 60)), now];
 };
-export const rate = (value) => (value ?? 0).toLocaleString('en-US', { maximumFractionDigits: value < 1 ? 2 : value < 10 ? 1 : 0 });
+export const rate = (value) => (value === null || value === undefined ? MISSING : value.toLocaleString('en-US', { maximumFractionDigits: value < 1 ? 2 : value < 10 ? 1 : 0 }));
 
 export function LiveTraffic() {
   const points = useStore(traffic);

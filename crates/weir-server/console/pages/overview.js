@@ -7,7 +7,7 @@ import { DataTable } from '../app/table.js';
 import { Bar, Card, Empty, ErrorBox, Money, Num, PageHead, Skeleton, Stat, Stats, Status, Time } from '../app/ui.js';
 import { bytes, compact, count, duration, exactMoney, money, number, percent, plain, share, today, weekday } from '../app/format.js';
 import { Attention, LiveTraffic, rate, SpendByOrg, Today } from './overview-cards.js';
-import { resourceHref } from './limits-data.js';
+import { ofNamespace, resourceHref } from './limits-data.js';
 import { Model, ModelBar, budgetStatus } from './budgets-shared.js';
 
 export default function Overview() {
@@ -93,10 +93,15 @@ const RESOURCES = [
   { key: 'refused', label: 'Refused', align: 'right', render: (row) => html`<${Num} value=${row.refused} />` },
   { key: 'share', label: 'Refused %', align: 'right', render: (row) => share(row.refused, row.granted + row.refused) },
 ];
+function rowNow(tick, { namespace, resource }) {
+  const { rows, none } = ofNamespace(tick, namespace);
+  return rows.find((one) => one.resource === resource) ?? { granted_per_sec: none, refused_per_sec: none };
+}
+
 function Resources({ limiter }) {
   const { tick } = useLive();
   const rows = useMemo(() => limiter.top.slice(0, 7).map((row) => ({
-    ...row, now: tick?.limiter.find((one) => one.namespace === row.namespace && one.resource === row.resource),
+    ...row, now: tick && rowNow(tick, row),
   })), [limiter, tick]);
   return html`<${Card} title="Busiest resources" sub=${html`Counted since <${Time} at=${limiter.since} />`} actions=${html`<${Link} href="/limits">All limits<//>`}>
     <${DataTable} id="resources" label="resources" search=${false} foot=${false} columns=${RESOURCES} items=${rows}

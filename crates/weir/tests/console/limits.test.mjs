@@ -118,6 +118,18 @@ test('a bucket is topped up and filled after a question', async () => {
   await bucket.getByRole('meter', { name: 'tpm available' }).and(page.locator('[aria-valuenow="60000"]')).waitFor();
 });
 
+test('rates of a resource that is not among the busiest are not said to be 0', async () => {
+  const page = await open();
+  const rates = (granted, refused) => ({ granted_per_sec: granted, refused_per_sec: refused });
+  const tick = { at: new Date().toISOString(), keeper: [], limiter: [{ namespace: 'default', resource: 'busy-model', ...rates(40, 2) }],
+    limiter_namespaces: [{ namespace: 'default', resources: 9, ...rates(100, 5) }], limiter_totals: { namespaces: 1, resources: 9, ...rates(100, 5) } };
+  await page.route('**/v1/live', (route) => route.fulfill({ headers: { 'content-type': 'text/event-stream' }, body: `retry: 60000\nid: 1\nevent: tick\ndata: ${JSON.stringify(tick)}\n\n` }));
+  await visit(page, '/limits');
+  await page.getByRole('region', { name: 'Key figures' }).getByText('100', { exact: true }).waitFor();
+  await eventually(() => page.getByRole('row', { name: /^lim-model/ }).locator('td').nth(2).textContent(), '–');
+  await eventually(() => page.getByRole('row', { name: /^busy-model/ }).locator('td').nth(2).textContent(), '40');
+});
+
 test('limits that could not be read are not said to be none', async () => {
   const page = await open();
   await page.route('**/limits/resolve?*', (route) => route.fulfill({ status: 503, json: { detail: 'the store does not answer', request_id: 'f00' } }));

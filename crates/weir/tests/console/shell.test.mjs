@@ -155,13 +155,16 @@ test('a stream that ends goes on with the id of its last event', async () => {
     }
     ids.push(request.headers['last-event-id'] ?? '');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(`retry: 100\nid: ${41 + ids.length}\nevent: tick\ndata: ${JSON.stringify({ at: new Date().toISOString(), limiter: [], keeper: [] })}\n\n`);
+    response.end(`retry: 100\nid: ${41 + ids.length}\nevent: tick\ndata: ${JSON.stringify({ at: new Date().toISOString(), limiter: [], limiter_namespaces: [], limiter_totals: { granted_per_sec: 0, refused_per_sec: 0, resources: 0, namespaces: 0 }, keeper: [] })}\n\nevent: reconnect\ndata: {"reason":"renew"}\n\n`);
   });
   await new Promise((done) => { between.listen(0, '127.0.0.1', done); });
   try {
     const page = await open();
+    await page.addInitScript(() => new MutationObserver(() => { window.lost ||= document.body.textContent.includes('connection lost'); }).observe(document, { subtree: true, childList: true, characterData: true }));
     await page.goto(`http://127.0.0.1:${between.address().port}/settings`);
+    await page.getByText('live', { exact: true }).waitFor();
     await eventually(() => ids.slice(0, 3), ['', '42', '43']);
+    assert.equal(await page.evaluate(() => window.lost), false, 'an end that was announced is no loss');
     await page.close();
   } finally {
     between.close();
