@@ -2,6 +2,7 @@
 import { html, useState, useEffect, useRef } from './view.js';
 import { createStore, useStore } from './store.js';
 import { request } from './api.js';
+import { ONCE } from './router.js';
 import { toast } from './toast.js';
 import { Commands } from './command.js';
 import { Icon, ErrorBox } from './ui.js';
@@ -26,9 +27,9 @@ export function Dialog({ title, onClose, children, wide, class: name = '' }) {
   // until it is closed on purpose; the second click of a double-click is none.
   const onClick = (event) => {
     const isBeside = event.target === ref.current && down.current === ref.current && event.detail < 2;
-    if (isBeside && !ref.current.querySelector('form, .secret')) onClose();
+    if (isBeside && !ref.current.querySelector('form') && !hasSecret()) onClose();
   };
-  const hasSecret = () => ref.current.querySelector('.secret');
+  const hasSecret = () => ref.current.querySelector(ONCE);
   const onCancel = (event) => { if (hasSecret()) event.preventDefault(); };
   // A browser closes it all the same when Escape is pressed twice.
   const onClosed = () => { if (hasSecret()) ref.current.showModal(); else onClose(); };

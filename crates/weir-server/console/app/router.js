@@ -4,8 +4,9 @@ import { createStore, useStore } from './store.js';
 
 const read = () => ({ path: location.pathname, query: new URLSearchParams(location.search) });
 export const route = createStore(read());
-/** Whether a secret is shown that is shown once: the page stays until it is closed on purpose. */
-export const isHeld = () => Boolean(document.querySelector('dialog[open] .secret'));
+/** What is shown once: the page and the dialog stay until they are closed on purpose. */
+export const ONCE = '.secret, [data-once]';
+export const isHeld = () => Boolean(document.querySelector('dialog[open]')?.querySelector(ONCE));
 let at = location.href;
 addEventListener('popstate', () => {
   if (isHeld()) { history.pushState(null, '', at); return; }

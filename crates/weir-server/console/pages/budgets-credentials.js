@@ -42,7 +42,7 @@ function Secret({ scope: { api, client, name, config }, link, onClose }) {
     setState({ busy: true });
     try { setState({ secret: await post(`${api}/credentials/secret`, { token }) }); } catch (error) { setState({ error }); }
   };
-  return html`<${Dialog} title=${`New secret of ${name}`} onClose=${onClose}><div class="stack">
+  return html`<${Dialog} title=${`New secret of ${name}`} onClose=${onClose}><div class="stack" data-once>
     ${state.secret ? html`<div class="secret" data-secret>
         <strong>Copy it now: it is shown once.</strong>
         <span>Client id</span><${Code} text=${state.secret.client_id} /><span>Client secret</span><${Code} text=${state.secret.client_secret} />

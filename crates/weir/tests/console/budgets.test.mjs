@@ -130,6 +130,9 @@ test('a secret is rotated, shown once, and works', async () => {
   await visit(page, `/budgets/${ORG}/apps/chat/credentials`);
   await page.getByRole('button', { name: 'Rotate the secret…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await page.getByRole('button', { name: 'Fetch the secret' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Fetch the secret' }).click();
   await page.locator('[data-secret] code').nth(1).waitFor();
   const [id, secret] = await page.locator('[data-secret] code').allTextContents();
