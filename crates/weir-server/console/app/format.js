@@ -3,6 +3,14 @@ const LOCALE = 'en-US';
 const whole = new Intl.NumberFormat(LOCALE);
 const compactFormat = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 });
 const cents = new Intl.NumberFormat(LOCALE, { style: 'currency', currency: 'USD' });
+// A formatter takes far longer to make than to use.
+const fractions = new Map();
+/** A number with `least` to `most` digits behind the point. */
+function digits(value, most, least = 0) {
+  const key = most * 10 + least;
+  if (!fractions.has(key)) fractions.set(key, new Intl.NumberFormat(LOCALE, { minimumFractionDigits: least, maximumFractionDigits: most }));
+  return fractions.get(key).format(value);
+}
 
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 export const MISSING = '–';
@@ -34,18 +42,15 @@ export function exactMoney(micros) {
 /** To the cent where that is all, else exact: for amounts that are compared or saved. */
 export const fullMoney = (micros) => (micros % 10000 === 0 ? money(micros) : exactMoney(micros));
 /** 82.4 %: from percent points. */
-export function percent(value, digits = 1) {
-  if (isMissing(value)) return MISSING;
-  return `${value.toLocaleString(LOCALE, { maximumFractionDigits: digits })} %`;
-}
-export const share = (part, total, digits = 1) => percent(total ? (part / total) * 100 : null, digits);
+export const percent = (value, most = 1) => (isMissing(value) ? MISSING : `${digits(value, most)} %`);
+export const share = (part, total, most = 1) => percent(total ? (part / total) * 100 : null, most);
 
 export function duration(ms) {
   if (isMissing(ms)) return MISSING;
   if (ms > 0 && ms < 0.1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 1000) return `${whole.format(Math.round(ms * 10) / 10)} ms`;
   const secs = ms / 1000;
-  if (secs < 60) return `${secs.toLocaleString(LOCALE, { maximumFractionDigits: 1 })} s`;
+  if (secs < 60) return `${digits(secs, 1)} s`;
   const [unit, name, part, partName] = secs < 3600 ? [60, 'min', 1, 's'] : secs < 86400 ? [3600, 'h', 60, 'min'] : [86400, 'd', 3600, 'h'];
   const rest = Math.floor((secs % unit) / part);
   return `${Math.floor(secs / unit)} ${name}${rest ? ` ${rest} ${partName}` : ''}`;
@@ -90,7 +95,8 @@ export const dayName = (time, zone = HERE) => format(zone, { day: 'numeric', mon
 export const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 /** Today's date in a zone, as 2026-11-18. */
 export function today(zone = HERE, now = Date.now()) {
-  return new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(new Date(now));
+  const parts = format(zone, { year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(new Date(now));
+  return ['year', 'month', 'day'].map((type) => parts.find((part) => part.type === type).value).join('-');
 }
 /** Adds days to a date such as 2026-11-18. */
 export function addDays(date, days) {
@@ -110,13 +116,13 @@ export function bytes(value) {
   if (isMissing(value)) return MISSING;
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   const step = value > 0 ? Math.min(Math.floor(Math.log2(value) / 10), units.length - 1) : 0;
-  return `${(value / 1024 ** step).toLocaleString(LOCALE, { maximumFractionDigits: step ? 1 : 0 })} ${units[step]}`;
+  return `${digits(value / 1024 ** step, step ? 1 : 0)} ${units[step]}`;
 }
 /** Dollars for an axis: $0.05, $12, $1,200. */
 export function axisMoney(micros) {
   const dollars = micros / 1e6;
-  const digits = Math.abs(dollars) >= 10 || Number.isInteger(dollars) ? 0 : 2;
-  return `$${dollars.toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+  const places = Math.abs(dollars) >= 10 || Number.isInteger(dollars) ? 0 : 2;
+  return `$${digits(dollars, places, places)}`;
 }
 const REORDERING = /[\u202A-\u202E\u2066-\u2069]/g;
 /** Text whose marks that reorder what follows are written out: they can make code and names look like others. */

@@ -16,9 +16,15 @@ export function toggleTheme() {
 }
 
 const probe = document.createElement('span');
+// Reading a colour makes the browser compute styles again, and a chart needs a dozen.
+const colors = new Map();
+theme.subscribe(() => colors.clear());
 /** The value of a colour token in the current theme, for a canvas. */
 export function color(token) {
-  if (!probe.isConnected) { probe.hidden = true; document.body.append(probe); }
-  probe.style.color = `var(--${token})`;
-  return getComputedStyle(probe).color;
+  if (!colors.has(token)) {
+    if (!probe.isConnected) { probe.hidden = true; document.body.append(probe); }
+    probe.style.color = `var(--${token})`;
+    colors.set(token, getComputedStyle(probe).color);
+  }
+  return colors.get(token);
 }
