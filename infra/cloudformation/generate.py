@@ -25,6 +25,9 @@ PARAMETERS = {
                "Description": "Prefix of all table names: Weir's setting store.table_prefix."},
     "KmsKeyArn": {"Type": "String", "Default": "",
                   "Description": "Key that encrypts the tables. Without it DynamoDB uses the AWS managed key of the account."},
+    "BucketArn": {"Type": "String", "Default": "",
+                  "Description": "S3 bucket of raw outputs, large texts, exports and archives: reviews.raw, practice.objects, "
+                                 "keeper.export and limiter.audit_archive. The policies let servers and commands use it."},
     "AlarmTopicArn": {"Type": "String", "Default": "", "Description": "SNS topic that alarms notify."},
     "DailyCostMaxUsd": {"Type": "Number", "Default": 10,
                         "Description": "Cost of the requests to one table in a day, in USD, above which an alarm goes off."},
@@ -36,6 +39,7 @@ PARAMETERS = {
 
 CONDITIONS = {
     "HasKey": {"Fn::Not": [{"Fn::Equals": [{"Ref": "KmsKeyArn"}, ""]}]},
+    "HasBucket": {"Fn::Not": [{"Fn::Equals": [{"Ref": "BucketArn"}, ""]}]},
     "HasTopic": {"Fn::Not": [{"Fn::Equals": [{"Ref": "AlarmTopicArn"}, ""]}]},
 }
 
@@ -64,7 +68,7 @@ def table(spec):
         "SSESpecification": {
             "SSEEnabled": True,
             "SSEType": "KMS",
-            "KMSMasterKeyId": {"Fn::If": ["HasKey", {"Ref": "KmsKeyArn"}, {"Ref": "AWS::NoValue"}]},
+            "KMSMasterKeyId": optional("HasKey", {"Ref": "KmsKeyArn"}),
         },
     }
     if spec["indexes"]:
@@ -83,29 +87,34 @@ def arn(spec, attribute="Arn"):
     return {"Fn::GetAtt": [resource_id(spec["name"]), attribute]}
 
 
-def statement(sid, actions, resources):
-    return {"Sid": sid, "Effect": "Allow", "Action": [f"dynamodb:{action}" for action in actions], "Resource": resources}
+def statement(sid, actions, resources, service="dynamodb"):
+    return {"Sid": sid, "Effect": "Allow", "Action": [f"{service}:{action}" for action in actions], "Resource": resources}
+
+
+def optional(condition, value):
+    return {"Fn::If": [condition, value, {"Ref": "AWS::NoValue"}]}
 
 
 def policies(specs):
-    """What a running server does, and what commands do beside that."""
+    """The policies of servers, and of commands, which also list tables."""
     tables = [arn(spec) for spec in specs]
     indexes = [{"Fn::Sub": "${" + resource_id(spec["name"]) + ".Arn}/index/*"} for spec in specs if spec["indexes"]]
+    objects = ["AbortMultipartUpload", "DeleteObject", "GetObject", "PutObject"]
     server = [
         statement("Items", SERVER_ACTIONS, tables + indexes),
+        statement("Scan", ["Scan"], tables),
         statement("Feeds", FEED_ACTIONS, [arn(spec, "StreamArn") for spec in specs if spec["feed"]]),
-        {"Fn::If": ["HasKey",
-                    {"Sid": "Key", "Effect": "Allow", "Action": ["kms:Decrypt", "kms:DescribeKey"],
-                     "Resource": {"Ref": "KmsKeyArn"}},
-                    {"Ref": "AWS::NoValue"}]},
+        optional("HasKey", statement("Key", ["Decrypt", "DescribeKey"], {"Ref": "KmsKeyArn"}, "kms")),
+        optional("HasBucket", statement("Objects", objects, {"Fn::Sub": "${BucketArn}/*"}, "s3")),
+        optional("HasBucket", statement("Bucket", ["ListBucket"], {"Ref": "BucketArn"}, "s3")),
     ]
-    operator = [statement("Scan", ["Scan"], tables), statement("List", ["ListTables"], "*")]
+    operator = [*server, statement("List", ["ListTables"], "*")]
     return {
         name: {"Type": "AWS::IAM::ManagedPolicy", "Properties": {
             "Description": description, "PolicyDocument": {"Version": "2012-10-17", "Statement": statements}}}
         for name, description, statements in [
-            ("ServerPolicy", "What a running Weir server does with its tables.", server),
-            ("OperatorPolicy", "What the commands of Weir do beside what a server does.", operator),
+            ("ServerPolicy", "Lets a running Weir server use its tables.", server),
+            ("OperatorPolicy", "Lets the commands of Weir use its tables and list the tables of the account.", operator),
         ]
     }
 
@@ -117,7 +126,7 @@ def alarm(spec, name, description, threshold, metric):
         "EvaluationPeriods": 1,
         "Threshold": threshold,
         "TreatMissingData": "notBreaching",
-        "AlarmActions": {"Fn::If": ["HasTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]},
+        "AlarmActions": optional("HasTopic", [{"Ref": "AlarmTopicArn"}]),
         **metric,
     }}}
 

@@ -1,4 +1,5 @@
-# What a running server does, and nothing else: it neither creates nor deletes tables.
+# The policy of the servers has the actions of a running server and no others: a server with it neither creates, lists nor
+# deletes tables. A test compares the actions with the calls that the server makes.
 data "aws_iam_policy_document" "server" {
   statement {
     sid = "Items"
@@ -14,9 +15,16 @@ data "aws_iam_policy_document" "server" {
       "dynamodb:Query",
       "dynamodb:UpdateItem",
     ]
-    resources = flatten([
-      for table in aws_dynamodb_table.weir : [table.arn, "${table.arn}/index/*"]
+    resources = concat(local.table_arns, [
+      for name, table in local.tables : "${aws_dynamodb_table.weir[name].arn}/index/*" if length(table.indexes) > 0
     ])
+  }
+
+  # Background jobs read whole tables, such as the prices.
+  statement {
+    sid       = "Scan"
+    actions   = ["dynamodb:Scan"]
+    resources = local.table_arns
   }
 
   statement {
@@ -37,17 +45,29 @@ data "aws_iam_policy_document" "server" {
       resources = [statement.value]
     }
   }
+
+  dynamic "statement" {
+    for_each = var.bucket_arn == null ? [] : [var.bucket_arn]
+    content {
+      sid       = "Objects"
+      actions   = ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
+      resources = ["${statement.value}/*"]
+    }
+  }
+
+  dynamic "statement" {
+    for_each = var.bucket_arn == null ? [] : [var.bucket_arn]
+    content {
+      sid       = "Bucket"
+      actions   = ["s3:ListBucket"]
+      resources = [statement.value]
+    }
+  }
 }
 
-# The commands `weir table scan`, `weir copy` and `weir doctor` also scan and list.
+# `weir tables list` and `weir copy` also list tables, which IAM cannot restrict to a table.
 data "aws_iam_policy_document" "operator" {
   source_policy_documents = [data.aws_iam_policy_document.server.json]
-
-  statement {
-    sid       = "Scan"
-    actions   = ["dynamodb:Scan"]
-    resources = [for table in aws_dynamodb_table.weir : table.arn]
-  }
 
   statement {
     sid       = "List"
@@ -56,16 +76,20 @@ data "aws_iam_policy_document" "operator" {
   }
 }
 
+locals {
+  table_arns = [for table in aws_dynamodb_table.weir : table.arn]
+}
+
 resource "aws_iam_policy" "server" {
   name_prefix = "${var.prefix}weir-server-"
-  description = "What a running Weir server does with its tables."
+  description = "Lets a running Weir server use its tables."
   policy      = data.aws_iam_policy_document.server.json
   tags        = var.tags
 }
 
 resource "aws_iam_policy" "operator" {
   name_prefix = "${var.prefix}weir-operator-"
-  description = "What the commands of Weir do with its tables, beside what a server does."
+  description = "Lets the commands of Weir use its tables and list the tables of the account."
   policy      = data.aws_iam_policy_document.operator.json
   tags        = var.tags
 }

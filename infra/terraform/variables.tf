@@ -10,6 +10,12 @@ variable "kms_key_arn" {
   default     = null
 }
 
+variable "bucket_arn" {
+  description = "S3 bucket of raw outputs, large texts, exports and archives: reviews.raw, practice.objects, keeper.export and limiter.audit_archive. The policies let servers and commands use it."
+  type        = string
+  default     = null
+}
+
 variable "deletion_protection" {
   description = "Whether DynamoDB refuses to delete the tables."
   type        = bool

@@ -40,6 +40,65 @@ fn tables_are_those_that_the_server_declares() {
     assert_eq!(text("tables.json"), listed, "WEIR_TEST_BLESS=1 writes infra/tables.json");
 }
 
+/// Actions of calls that only commands make, or a server whose tables are missing.
+const NOT_OF_SERVERS: &[&str] = &["CreateTable", "DeleteTable", "ListTables", "UpdateTimeToLive"];
+
+/// The actions that the calls in the source of the DynamoDB back-end require.
+fn called() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../weir-table/src/dynamodb");
+    let mut actions = BTreeSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let source: String = source.split_whitespace().collect();
+        for client in ["dynamo.tables.", "dynamo.streams."] {
+            for call in source.split(client).skip(1) {
+                let operation = call.split_once('(').unwrap().0;
+                let pascal = operation.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+                match operation {
+                    "transact_get_items" => actions.extend(["GetItem".to_owned()]),
+                    "transact_write_items" => actions.extend(
+                        ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"]
+                            .map(str::to_owned),
+                    ),
+                    _ => actions.extend([pascal.collect::<String>()]),
+                }
+            }
+        }
+    }
+    assert!(actions.len() >= 17, "{actions:?}");
+    actions
+}
+
+/// The actions on DynamoDB that `text` names.
+fn allowed(text: &str) -> BTreeSet<String> {
+    let actions = text.split("dynamodb:").skip(1);
+    actions.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn policies_allow_the_calls_of_the_server_and_no_others() {
+    let list = BTreeSet::from(["ListTables".to_owned()]);
+    let mut server = called();
+    server.retain(|action| !NOT_OF_SERVERS.contains(&action.as_str()));
+
+    let terraform = text("terraform/iam.tf");
+    let documents: Vec<&str> = terraform.split("data \"aws_iam_policy_document\"").collect();
+    let [_, of_server, of_operator] = documents[..] else {
+        panic!("{} documents", documents.len())
+    };
+    assert_eq!(allowed(of_server), server);
+    assert!(of_operator.contains("aws_iam_policy_document.server.json"), "all of the server's");
+    assert_eq!(allowed(of_operator), list);
+
+    let template: Value = serde_json::from_str(&text("cloudformation/weir.json")).unwrap();
+    let policy = |name: &str| {
+        let resource = &template["Resources"][name];
+        allowed(&resource["Properties"]["PolicyDocument"].to_string())
+    };
+    assert_eq!(policy("ServerPolicy"), server);
+    assert_eq!(policy("OperatorPolicy"), &server | &list);
+}
+
 #[test]
 fn dashboards_and_alerts_name_metrics_that_exist() {
     let documented = metrics_page::documented();
