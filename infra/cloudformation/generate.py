@@ -20,6 +20,12 @@ SERVER_ACTIONS = [
 ]
 FEED_ACTIONS = ["DescribeStream", "GetRecords", "GetShardIterator"]
 
+# DynamoDB counts its own errors by operation only, and an alarm takes at most ten metrics.
+OPERATIONS = [
+    "BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "TransactGetItems",
+    "TransactWriteItems", "UpdateItem",
+]
+
 PARAMETERS = {
     "Prefix": {"Type": "String", "Default": "", "AllowedPattern": "[A-Za-z0-9_.-]*",
                "Description": "Prefix of all table names: Weir's setting store.table_prefix."},
@@ -28,9 +34,16 @@ PARAMETERS = {
     "BucketArn": {"Type": "String", "Default": "",
                   "Description": "S3 bucket of raw outputs, large texts, exports and archives: reviews.raw, practice.objects, "
                                  "keeper.export and limiter.audit_archive. The policies let servers and commands use it."},
-    "AlarmTopicArn": {"Type": "String", "Default": "", "Description": "SNS topic that alarms notify."},
+    "AlarmTopicArn": {"Type": "String", "Default": "",
+                      "Description": "SNS topic that alarms notify. Without it there are no budgets. Its policy must let "
+                                     "budgets.amazonaws.com publish."},
     "DailyCostMaxUsd": {"Type": "Number", "Default": 10,
                         "Description": "Cost of the requests to one table in a day, in USD, above which an alarm goes off."},
+    "DailyBudgetUsd": {"Type": "Number", "Default": 10,
+                       "Description": "Cost of DynamoDB in the account in a day, in USD, above which a budget notifies the topic."},
+    "MonthlyBudgetUsd": {"Type": "Number", "Default": 250,
+                         "Description": "Projected cost of DynamoDB in the account in a month, in USD, above which a budget "
+                                        "notifies the topic."},
     "UsdPerMillionWrites": {"Type": "Number", "Default": 0.625,
                             "Description": "Price of a million write request units in the region, in USD."},
     "UsdPerMillionReads": {"Type": "Number", "Default": 0.125,
@@ -136,36 +149,64 @@ def dimensions(spec, **others):
     return [{"Name": name, "Value": value} for name, value in named.items()]
 
 
+def metric(name, metric_name, period, dimensions):
+    return {"Id": name, "ReturnData": False, "MetricStat": {"Stat": "Sum", "Period": period, "Metric": {
+        "Namespace": "AWS/DynamoDB", "MetricName": metric_name, "Dimensions": dimensions}}}
+
+
 def alarms(spec):
     found = {}
     for what in ("Read", "Write"):
         found |= alarm(spec, f"Throttled{what}s", f"DynamoDB throttles {what.lower()}s: look for a hot partition key.", 100, {
             "Namespace": "AWS/DynamoDB", "MetricName": f"{what}ThrottleEvents", "Dimensions": dimensions(spec),
             "Statistic": "Sum", "Period": 300})
+        # DynamoDB throttles the writes to a table whose index cannot keep up, so one throttle of an index is one too many.
+        for index in spec["indexes"]:
+            found |= alarm(
+                spec, f"{index['name']}Throttled{what}s",
+                f"DynamoDB throttles {what.lower()}s of the index {index['name']}: look for a hot partition key.", 0, {
+                    "Namespace": "AWS/DynamoDB", "MetricName": f"{what}ThrottleEvents",
+                    "Dimensions": dimensions(spec, GlobalSecondaryIndexName=index["name"]), "Statistic": "Sum", "Period": 300})
+    errors = [metric(operation.lower(), "SystemErrors", 300, dimensions(spec, Operation=operation)) for operation in OPERATIONS]
+    total = {"Id": "errors", "Label": "System errors", "ReturnData": True, "Expression": "SUM(FILL(METRICS(), 0))"}
+    found |= alarm(spec, "SystemErrors", "DynamoDB fails with errors of its own; the servers retry.", 0, {
+        "Metrics": [total, *errors], "EvaluationPeriods": 3, "DatapointsToAlarm": 2})
     for operation, max_ms in LATENCY_MAX_MS.items():
         found |= alarm(spec, f"{operation}Latency",
                        f"The slowest hundredth of {operation} takes more than {max_ms} ms.", max_ms, {
                            "Namespace": "AWS/DynamoDB", "MetricName": "SuccessfulRequestLatency",
                            "Dimensions": dimensions(spec, Operation=operation), "ExtendedStatistic": "p99", "Period": 300,
                            "EvaluationPeriods": 3})
-    consumed = [
-        {"Id": what, "ReturnData": False, "MetricStat": {
-            "Stat": "Sum", "Period": 86400, "Metric": {
-                "Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions(spec)}}}
-        for what, metric in [("writes", "ConsumedWriteCapacityUnits"), ("reads", "ConsumedReadCapacityUnits")]]
+    consumed = [metric("writes", "ConsumedWriteCapacityUnits", 86400, dimensions(spec)),
+                metric("reads", "ConsumedReadCapacityUnits", 86400, dimensions(spec))]
     cost = {"Id": "cost", "Label": "USD in a day", "ReturnData": True, "Expression": {
-        "Fn::Sub": "(writes * ${UsdPerMillionWrites} + reads * ${UsdPerMillionReads}) / 1000000"}}
+        "Fn::Sub": "(FILL(writes, 0) * ${UsdPerMillionWrites} + FILL(reads, 0) * ${UsdPerMillionReads}) / 1000000"}}
     return found | alarm(spec, "Cost", "Requests to the table cost more than the limit in a day.",
                          {"Ref": "DailyCostMaxUsd"}, {"Metrics": [cost, *consumed]})
 
 
+def budgets():
+    """The sum of all tables in the account, as billed: storage, streams and backups are part of it."""
+    return {
+        f"{unit.capitalize()}Budget": {"Type": "AWS::Budgets::Budget", "Condition": "HasTopic", "Properties": {
+            "Budget": {
+                "BudgetName": {"Fn::Sub": "${AWS::StackName}-weir-" + unit}, "BudgetType": "COST", "TimeUnit": unit.upper(),
+                "BudgetLimit": {"Amount": {"Ref": f"{unit.capitalize()}BudgetUsd"}, "Unit": "USD"},
+                "CostFilters": {"Service": ["Amazon DynamoDB"]}},
+            "NotificationsWithSubscribers": [{
+                "Notification": {"NotificationType": kind, "ComparisonOperator": "GREATER_THAN", "Threshold": 100,
+                                 "ThresholdType": "PERCENTAGE"},
+                "Subscribers": [{"SubscriptionType": "SNS", "Address": {"Ref": "AlarmTopicArn"}}]}]}}
+        for unit, kind in [("daily", "ACTUAL"), ("monthly", "FORECASTED")]}
+
+
 def template(specs):
-    resources = {resource_id(spec["name"]): table(spec) for spec in specs} | policies(specs)
+    resources = {resource_id(spec["name"]): table(spec) for spec in specs} | policies(specs) | budgets()
     for spec in specs:
         resources |= alarms(spec)
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
-        "Description": "The tables of Weir, the policies that use them, and their alarms.",
+        "Description": "The tables of Weir, the policies that use them, their alarms, and budgets.",
         "Parameters": PARAMETERS,
         "Conditions": CONDITIONS,
         "Resources": resources,

@@ -23,7 +23,7 @@ variable "deletion_protection" {
 }
 
 variable "alarm_topic_arns" {
-  description = "SNS topics that alarms notify."
+  description = "SNS topics that alarms notify. Without one there are no budgets. The policy of the first must let budgets.amazonaws.com publish."
   type        = list(string)
   default     = []
 }
@@ -32,6 +32,18 @@ variable "daily_cost_max_usd" {
   description = "Cost of the requests to one table in a day, in USD, above which an alarm goes off."
   type        = number
   default     = 10
+}
+
+variable "daily_budget_usd" {
+  description = "Cost of DynamoDB in the account in a day, in USD, above which a budget notifies the first of the topics."
+  type        = number
+  default     = 10
+}
+
+variable "monthly_budget_usd" {
+  description = "Projected cost of DynamoDB in the account in a month, in USD, above which a budget notifies the first of the topics."
+  type        = number
+  default     = 250
 }
 
 variable "usd_per_million_writes" {
