@@ -1,11 +1,10 @@
 //! Packs the files of the console, which the binary contains compressed: `assets.rs` has a list of them.
 //!
-//! Each section has a page of its own, made from `index.html`: it names the files of this version, and lists every module that the
-//! section loads, so that a browser asks for all of them at once instead of finding them one import after the other.
+//! Modules become one file, and style sheets another. The page, `index.html`, names the files of this version.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod bundle;
+
 use std::env;
-use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -13,24 +12,29 @@ use std::path::{Path, PathBuf};
 
 use zopfli::{Format, Options};
 
-const INDEX: &str = "index.html";
-const START: &str = "app/main.js";
-const SECTIONS: &str = "app/sections.js";
+use bundle::{Files, Result, bundle};
 
-/// The files of the console by their paths below its folder.
-type Files = BTreeMap<String, String>;
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+const INDEX: &str = "index.html";
+/// The module that the page starts, and the file that takes its place.
+const START: &str = "app/main.js";
+const SCRIPT: &str = "console.js";
+/// The file that takes the place of the style sheets of the page.
+const STYLES: &str = "console.css";
 
 fn main() -> Result<()> {
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=console");
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("console");
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut files = read(&root)?;
-    let version = hash(&files);
     let index = files.remove(INDEX).ok_or("no index.html")?;
-    let pages = pages(&index, &files, &version)?;
-    files.extend(pages);
+    let script = bundle(&files, START)?;
+    let (index, styles) = one_style_sheet(&index, &files)?;
+    files.retain(|path, _| is_whole(path));
+    files.extend([(SCRIPT.to_owned(), script), (STYLES.to_owned(), styles)]);
+    let version = hash(&files);
+    let index = index.replace(START, SCRIPT).replace("/assets/", &format!("/assets/{version}/"));
+    files.insert(INDEX.to_owned(), index);
     let mut list = String::from("&[\n");
     for (number, (path, content)) in files.iter().enumerate() {
         let packed = out.join(format!("asset-{number}.gz"));
@@ -45,6 +49,30 @@ fn main() -> Result<()> {
     fs::write(out.join("assets.rs"), list)?;
     fs::write(out.join("assets_version.rs"), format!("{version:?}"))?;
     Ok(())
+}
+
+/// Whether the binary contains a file as it is: what runs before the modules, pictures and licences.
+fn is_whole(path: &str) -> bool {
+    path == "app/first-paint.js" || !(path.ends_with(".js") || path.ends_with(".css"))
+}
+
+/// The page with one style sheet, and the content of that.
+fn one_style_sheet(index: &str, files: &Files) -> Result<(String, String)> {
+    let (mut page, mut styles) = (String::new(), String::new());
+    for line in index.lines() {
+        let Some(link) = line.trim().strip_prefix("<link rel=\"stylesheet\" href=\"/assets/")
+        else {
+            writeln!(page, "{line}")?;
+            continue;
+        };
+        if styles.is_empty() {
+            writeln!(page, "  <link rel=\"stylesheet\" href=\"/assets/{STYLES}\">")?;
+        }
+        let path = link.trim_end_matches("\">");
+        styles.push_str(files.get(path).ok_or_else(|| format!("there is no {path}"))?);
+        styles.push('\n');
+    }
+    Ok((page, styles))
 }
 
 fn hash(content: &impl Hash) -> String {
@@ -63,58 +91,6 @@ fn read(root: &Path) -> Result<Files> {
         files.insert(path.to_owned(), trimmed(path, fs::read_to_string(&file)?));
     }
     Ok(files)
-}
-
-/// The page of each section, as `NAME.html`.
-fn pages(index: &str, files: &Files, version: &str) -> Result<Files> {
-    let sections = files.get(SECTIONS).ok_or("no sections.js")?;
-    let mut pages = Files::new();
-    for specifier in between(sections, "import('", '\'') {
-        let page = resolved(SECTIONS, specifier);
-        let mut modules = BTreeSet::new();
-        load(START, files, &mut modules)?;
-        load(&page, files, &mut modules)?;
-        let mut links = String::new();
-        for module in &modules {
-            writeln!(links, "<link rel=\"modulepreload\" href=\"/assets/{module}\">")?;
-        }
-        let html = index.replacen("</head>", &format!("{links}</head>"), 1);
-        let name = page.trim_start_matches("pages/").replace(".js", ".html");
-        pages.insert(name, html.replace("/assets/", &format!("/assets/{version}/")));
-    }
-    Ok(pages)
-}
-
-/// Adds a module and what it imports.
-fn load(path: &str, files: &Files, loaded: &mut BTreeSet<String>) -> Result<()> {
-    if !loaded.insert(path.to_owned()) {
-        return Ok(());
-    }
-    let content = files.get(path).ok_or_else(|| format!("no module {path}"))?;
-    let ours = between(content, "from '", '\'').chain(between(content, "from\"", '"'));
-    for specifier in ours.filter(|specifier| specifier.starts_with('.')) {
-        load(&resolved(path, specifier), files, loaded)?;
-    }
-    Ok(())
-}
-
-/// The texts behind `before`, up to `end`.
-fn between<'a>(text: &'a str, before: &'a str, end: char) -> impl Iterator<Item = &'a str> {
-    text.split(before).skip(1).filter_map(move |rest| rest.split(end).next())
-}
-
-/// The path that an import of a module names.
-fn resolved(from: &str, specifier: &str) -> String {
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in specifier.split('/') {
-        match part {
-            "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
-        }
-    }
-    parts.join("/")
 }
 
 /// Adds the files of a folder and those within.

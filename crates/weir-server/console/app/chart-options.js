@@ -1,4 +1,5 @@
 // The options of uPlot for a chart of the console.
+import { uPlot } from '../vendor/uplot.js';
 import { color } from './theme.js';
 import { HERE, clock, dayName } from './format.js';
 
@@ -22,10 +23,10 @@ const order = (series) => {
 };
 
 const KINDS = {
-  bar: (stroke) => ({ fill: stroke, stroke: color('surface'), width: 1, paths: window.uPlot.paths.bars({ size: [0.7, 48, 1], radius: 0 }), points: { show: false } }),
+  bar: (stroke) => ({ fill: stroke, stroke: color('surface'), width: 1, paths: uPlot.paths.bars({ size: [0.7, 48, 1], radius: 0 }), points: { show: false } }),
   area: (stroke, one) => ({ fill: one.stacked ? stroke : `color-mix(in srgb, ${stroke} 16%, transparent)`, width: 1.5, points: { show: false } }),
   line: () => ({ width: 1.5 }),
-  step: () => ({ width: 1.5, paths: window.uPlot.paths.stepped({ align: 1 }), points: { show: false } }),
+  step: () => ({ width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } }),
   points: () => ({ width: 0, paths: () => null, points: { show: true, size: 7 } }),
 };
 
@@ -69,7 +70,7 @@ export function options({ x, width, height, series, unit, format, zone = HERE, m
   const hasBars = series.some((one) => one.kind === 'bar');
   return {
     width, height,
-    tzDate: (at) => window.uPlot.tzDate(new Date(at * 1000), zone),
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
     legend: { show: false },
     padding: [8, 20, 0, 0],
     cursor: { y: false, drag: { x: Boolean(onZoom), y: false, setScale: false }, points: hasBars ? { show: false } : { size: 6 },

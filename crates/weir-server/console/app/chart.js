@@ -1,4 +1,5 @@
 // Charts over time: uPlot draws, this adds units, stacking, marks, a legend and a table of the same data.
+import { uPlot } from '../vendor/uplot.js';
 import { html, useState, useEffect, useMemo, useRef } from './view.js';
 import { useStore } from './store.js';
 import { theme } from './theme.js';
@@ -52,7 +53,7 @@ function Plot(props) {
     const element = box.current;
     if (!element) return undefined;
     const width = () => Math.max(200, element.clientWidth);
-    const made = new window.uPlot(options({
+    const made = new uPlot(options({
       ...props, series: shown, width: width(), marks, format,
       onCursor: setAt,
       onPick: onPick && ((i) => latest.current.onPick(i)),

@@ -1,8 +1,8 @@
-//! The files of the console: a page for each section, which every path of the section returns, and what it loads.
+//! The files of the console: the page, which every path of a section returns, and what it loads.
 //!
-//! The binary contains them compressed. With `WEIR_CONSOLE_SOURCE=1`, a debug build reads those of its source folder instead, so
-//! that a change shows at the next reload. A browser asks for a page again each time. The page names its files with their version,
-//! `/assets/VERSION/…`, so a browser keeps those, and an upgraded server does not mix files of two versions.
+//! The binary contains them compressed, the modules joined into one file. With `WEIR_CONSOLE_SOURCE=1`, a debug build reads those of
+//! its source folder instead, so that a change shows at the next reload. A browser asks for the page again each time. The page names
+//! its files with their version, `/assets/VERSION/…`, so a browser keeps those, and an upgraded server does not mix two versions.
 
 use axum::Router;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -17,7 +17,7 @@ use weir_framework::{ApiError, Code};
 const POLICY: &str = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'";
 /// The sections beside the overview: the first segments of their paths. The page application knows the rest.
 const SECTIONS: [&str; 5] = ["budgets", "limits", "reviews", "practice", "settings"];
-/// The page in the source folder, of every section.
+/// The page of every section.
 const INDEX: &str = "index.html";
 /// A file that may have changed when it is asked for again.
 const CHECKED: &str = "no-cache";
@@ -26,11 +26,11 @@ const KEPT: &str = "public, max-age=31536000, immutable";
 
 /// A file.
 struct Asset {
-    /// Its path below the console's folder.
+    /// Path below the console's folder.
     path: &'static str,
-    /// Its `ETag`: a hash of its content.
+    /// The `ETag`: a hash of the content.
     tag: &'static str,
-    /// Its content, compressed with gzip.
+    /// Content, compressed with gzip.
     packed: &'static [u8],
 }
 
@@ -38,28 +38,23 @@ static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 /// The version of all files together, as it is in their addresses.
 const VERSION: &str = include!(concat!(env!("OUT_DIR"), "/assets_version.rs"));
 
-/// The routes of the pages and of their files.
+/// The routes of the page and of its files.
 pub(super) fn pages() -> Router<App> {
-    let overview = get(async |headers: HeaderMap| page("overview.html", &headers));
-    let pages = Router::new().route("/", overview).route("/assets/{*path}", get(file));
+    let page = get(async |headers: HeaderMap| page(&headers));
+    let pages = Router::new().route("/", page.clone()).route("/assets/{*path}", get(file));
     SECTIONS.iter().fold(pages, |pages, section| {
-        let path = format!("{section}.html");
-        let page = get(move |headers: HeaderMap| async move { page(&path, &headers) });
         pages
             .route(&format!("/{section}"), page.clone())
-            .route(&format!("/{section}/{{*rest}}"), page)
+            .route(&format!("/{section}/{{*rest}}"), page.clone())
     })
 }
 
 /// The page, for browsers. Programs, which do not ask for HTML, get the 404 of any unknown path.
-fn page(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
+fn page(headers: &HeaderMap) -> Result<Response, ApiError> {
     if !accepts_html(headers) {
         return Err(ApiError::new(Code::NOT_FOUND, "no route matches this path"));
     }
-    let mut response = match source::read(INDEX) {
-        Some(response) => (fixed("text/html; charset=utf-8", CHECKED), response).into_response(),
-        None => respond(path, CHECKED, headers)?,
-    };
+    let mut response = respond(INDEX, CHECKED, headers)?;
     response.headers_mut().append(header::VARY, HeaderValue::from_static("accept"));
     Ok(response)
 }
@@ -156,6 +151,11 @@ mod source {
     }
 }
 
+// Part of the build script: its tests run with those of this crate.
+#[cfg(test)]
+#[path = "../../build/bundle.rs"]
+mod bundle;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,10 +180,6 @@ mod tests {
 
     #[test]
     fn every_file_has_a_type_and_nothing_outside_is_read() {
-        let pages = SECTIONS.iter().chain(&["overview"]).map(|section| format!("{section}.html"));
-        for page in pages {
-            assert!(ASSETS.iter().any(|asset| asset.path == page), "{page}");
-        }
         for asset in ASSETS {
             assert!(content_type(asset.path).is_some(), "{}", asset.path);
         }
@@ -206,11 +202,8 @@ mod tests {
 
     #[test]
     fn the_console_is_small() {
-        // Licences are for people, and no page loads them. Of the pages a browser loads one.
-        let is_loaded = |path: &str| {
-            !path.contains("LICENSE") && (!path.ends_with(".html") || path == "overview.html")
-        };
-        let loaded = ASSETS.iter().filter(|asset| is_loaded(asset.path));
+        // Licences are for people, and no page loads them.
+        let loaded = ASSETS.iter().filter(|asset| !asset.path.contains("LICENSE"));
         let bytes: usize = loaded.map(|asset| asset.packed.len()).sum();
         assert!(bytes < 150 * 1024, "{bytes} bytes compressed");
     }
