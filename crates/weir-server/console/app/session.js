@@ -11,6 +11,8 @@ export const sessionError = createStore(null);
 const MARK = 'weir.signed-in';
 const RETRY_MS = 3000;
 session.subscribe((now) => {
+  // `first-paint.js` asks early only for an administrator: it does not know what the scopes of a token reach.
+  if (now?.admin) localStorage.setItem('weir.admin', '1'); else localStorage.removeItem('weir.admin');
   if (!now) localStorage.removeItem(MARK);
   else if (!localStorage.getItem(MARK)) localStorage.setItem(MARK, '1');
 });

@@ -78,15 +78,15 @@ function Others({ isNamespace, user, hrefOf }) {
 }
 
 /** The namespace or the org that the page is about, and the way to the others. They are loaded when the list is opened. */
-function Subject({ user }) {
+export function Subject({ user, class: name = '' }) {
   const { path: at, query } = useRoute();
   const [section, first, tab, ...rest] = segments(at);
   const isNamespace = section === 'limits';
   if (!isNamespace && !(section === 'budgets' && first)) return null;
   const home = namespacesOf(user)[0] ?? 'default';
-  const name = isNamespace ? query.get('ns') ?? home : first;
-  const hrefOf = (id) => (isNamespace ? withQuery(tab ? '/limits' : at, { ns: id === home ? null : id }) : path`/budgets/${id}` + (tab && !rest.length ? `/${tab}` : ''));
-  return html`<${Menu} class="subject" label=${html`<span class="muted">${isNamespace ? 'namespace' : 'org'}</span> <span class="clip">${plain(name)}</span>`}>
+  const id = isNamespace ? query.get('ns') ?? home : first;
+  const hrefOf = (to) => (isNamespace ? withQuery(tab ? '/limits' : at, { ns: to === home ? null : to }) : path`/budgets/${to}` + (tab && !rest.length ? `/${tab}` : ''));
+  return html`<${Menu} class="subject ${name}" label=${html`<span class="muted">${isNamespace ? 'namespace' : 'org'}</span> <span class="clip">${plain(id)}</span>`}>
     <${Others} key=${section} isNamespace=${isNamespace} user=${user} hrefOf=${hrefOf} /><//>`;
 }
 

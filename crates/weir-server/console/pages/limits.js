@@ -1,25 +1,14 @@
 // Limits: resources with live rates, entities, audit and namespaces. The address selects the view.
 import { html } from '../app/view.js';
 import { useRoute, segments } from '../app/router.js';
-import { useApi } from '../app/data.js';
-import { session, namespacesOf } from '../app/session.js';
+import { session } from '../app/session.js';
 import { NoPage, PageHead, Tabs } from '../app/ui.js';
 import { useNamespace, to } from './limits-data.js';
-import { Choice } from './shared.js';
+import { Subject } from '../app/shell.js';
 import { Resources, Resource } from './limits-resources.js';
 import { Entities, Entity } from './limits-entities.js';
 import { Editor } from './limits-editor.js';
 import { Audit, Namespaces } from './limits-lists.js';
-
-function NamespaceChoice() {
-  const [ns, setNs] = useNamespace();
-  const own = namespacesOf(session.get());
-  // Only an administrator may list them.
-  const { data } = useApi(own.length ? null : '/v1/namespaces?limit=100');
-  const names = data ? data.items.filter((one) => one.state === 'active').map((one) => one.name).sort() : own;
-  const all = names.includes(ns) ? names : [ns, ...names];
-  return html`<${Choice} label="Namespace" value=${ns} onChange=${setNs} options=${all.map((name) => [name, name])} />`;
-}
 
 const VIEWS = { '': Resources, entities: Entities, audit: Audit, namespaces: Namespaces };
 
@@ -27,7 +16,7 @@ function Index({ view }) {
   const [ns] = useNamespace();
   const View = VIEWS[view];
   const tabs = [[to(ns), 'Resources'], [to(ns, '/entities'), 'Entities'], [to(ns, '/audit'), 'Audit'], ...(session.get().admin ? [[to(ns, '/namespaces'), 'Namespaces']] : [])];
-  return html`<${PageHead} title="Limits" needs=${`ns:${ns}`} sub="What every user, key and project may use, and what it uses now" actions=${view !== 'namespaces' && html`<span class="phone-only"><${NamespaceChoice} /></span>`} />
+  return html`<${PageHead} title="Limits" needs=${`ns:${ns}`} sub="What every user, key and project may use, and what it uses now" actions=${view !== 'namespaces' && html`<${Subject} user=${session.get()} class="phone-only" />`} />
     <${Tabs} label="Views of limits" current=${to(ns, view && `/${view}`)} items=${tabs} />
     <${View} key=${ns} ns=${ns} />`;
 }
