@@ -185,6 +185,16 @@ for (const [mode, options] of [['dark', { theme: 'dark' }], ['phone', { phone: t
     await check(page, `palette ${mode}`);
     await shot(page, `palette-${mode}`);
     await page.keyboard.press('Escape');
+    await seedOrg('shell-forms');
+    for (const [route, button] of [['/budgets/shell-forms/webhooks', 'Add a webhook…'], ['/budgets/shell-forms/credentials', 'Rotate the secret…'], ['/practice/plans', 'New plan…']]) {
+      await visit(page, route);
+      await page.getByRole('button', { name: button }).first().click();
+      await page.getByRole('dialog').waitFor();
+      await check(page, `${button} ${mode}`);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await visit(page, '/settings/tokens');
     await page.getByRole('button', { name: 'Issue a token…' }).click();
     await page.getByText('The same from a terminal').click();
     await check(page, `form ${mode}`);
