@@ -23,6 +23,7 @@ use crate::listen::Origin;
 use crate::metrics::{Metrics, ServiceMetrics};
 use crate::saved_key;
 use crate::security::{self, SecurityLog};
+use crate::store_check::StoreCheck;
 
 /// The future that [`Service::open`] returns.
 pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Opened>> + Send + 'a>>;
@@ -117,6 +118,7 @@ struct Shared {
     auth: Auth<AnyBackend>,
     metrics: Metrics,
     security_log: SecurityLog,
+    store_check: StoreCheck,
     edge: edge::Settings,
     data: Option<PathBuf>,
     demo: bool,
@@ -179,6 +181,7 @@ impl App {
                 services.iter().filter_map(|service| service.metrics()).collect(),
             ),
             security_log: SecurityLog::default(),
+            store_check: StoreCheck::default(),
             edge: settings.edge,
             data,
             demo: settings.demo,
@@ -279,6 +282,11 @@ impl App {
     /// The failed sign-ins that were recorded.
     pub(crate) fn security_log(&self) -> &SecurityLog {
         &self.0.security_log
+    }
+
+    /// The readiness check of the store.
+    pub(crate) fn store_check(&self) -> &StoreCheck {
+        &self.0.store_check
     }
 
     /// The bounds of a request.

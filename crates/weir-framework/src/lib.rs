@@ -52,6 +52,7 @@ pub mod session_cookie;
 pub mod settings;
 mod socket;
 #[cfg(feature = "testing")]
+mod store_check;
 pub mod testing;
 pub mod time;
 

@@ -6,7 +6,7 @@ mod keys;
 mod security;
 mod tokens;
 
-pub use self::health::{Alive, Readiness};
+pub use self::health::{Alive, Readiness, ReadinessParams, StoreProbe};
 pub use self::jobs::{Job, JobKind, JobOutcome, JobState, Run};
 pub use self::keys::{NewAdminKey, NewSigningKey, SigningKey, SigningKeyRotation};
 pub use self::security::SecurityEvent;

@@ -21,6 +21,11 @@ pub(super) fn job(name: &str) -> Key {
     Key::new("JOBS", format!("JOB#{name}"))
 }
 
+/// The item that readiness checks read. No one writes it.
+pub(crate) fn readiness_key() -> Key {
+    Key::new("READINESS", "READINESS")
+}
+
 /// Checks a name, which becomes part of a key and a label of metrics.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
@@ -38,6 +43,7 @@ mod tests {
     #[test]
     fn key_texts() {
         assert_eq!(job("price-refresh").to_string(), "JOBS | JOB#price-refresh");
+        assert_eq!(readiness_key().to_string(), "READINESS | READINESS");
         let spec = table_spec();
         assert_eq!(spec.name, "weir-jobs");
         assert_eq!(spec.partition.as_str(), "PK");

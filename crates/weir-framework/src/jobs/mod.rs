@@ -68,6 +68,7 @@ mod writes;
 pub use driver::{Jobs, Running};
 pub use failure::{Failure, Result};
 pub use job::{Done, FeedJob, PeriodicJob, Placement};
+pub(crate) use keys::readiness_key;
 pub use keys::{JOBS_TABLE, table_spec};
 pub use mailbox::RunResult;
 pub use run_context::RunContext;

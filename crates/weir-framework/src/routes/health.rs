@@ -1,17 +1,15 @@
 //! Health and metrics: whether the process is running, and whether its store responds.
 
-use std::time::{Duration, Instant};
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use weir_api::server::{Alive, Readiness};
+use weir_api::server::{Alive, Readiness, ReadinessParams, StoreProbe};
 
 use crate::app::App;
+use crate::extract::Query;
+use crate::store_check::Checked;
 
-/// A store that takes longer than this to list its tables is not ready.
-const READY_WITHIN: Duration = Duration::from_secs(2);
 /// The content type of Prometheus' text format as the encoder writes it.
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -22,50 +20,64 @@ pub(crate) async fn process() -> Json<Alive> {
 }
 
 /// Checks whether the store responds and accepts writes, and how fast
-#[utoipa::path(get, path = "/readyz", tag = "health", responses(
+///
+/// The result of a check holds for a second. With `store=ignore` the server is ready until it stops: a load balancer that
+/// goes by that still sends requests while the store fails, and the server answers those that need no store.
+#[utoipa::path(get, path = "/readyz", tag = "health", params(ReadinessParams), responses(
     (status = 200, body = Readiness),
-    (status = 503, description = "The store does not answer or refuses writes, or the server is stopping", body = Readiness)))]
-pub(crate) async fn store(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
-    readiness(&app).await
+    (status = 503, description = "The store does not respond or refuses writes, or the server is stopping", body = Readiness)))]
+pub(crate) async fn store(
+    State(app): State<App>,
+    Query(params): Query<ReadinessParams>,
+) -> (StatusCode, Json<Readiness>) {
+    answer(&app, params.store).await
 }
 
-/// The same as /readyz
-#[utoipa::path(get, path = "/health", tag = "health", responses(
+/// Checks the readiness; an alias of `/readyz`
+#[utoipa::path(get, path = "/health", tag = "health", params(ReadinessParams), responses(
     (status = 200, body = Readiness),
-    (status = 503, description = "The store does not answer or refuses writes, or the server is stopping", body = Readiness)))]
-pub(crate) async fn health(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
-    readiness(&app).await
+    (status = 503, description = "The store does not respond or refuses writes, or the server is stopping", body = Readiness)))]
+pub(crate) async fn health(
+    State(app): State<App>,
+    Query(params): Query<ReadinessParams>,
+) -> (StatusCode, Json<Readiness>) {
+    answer(&app, params.store).await
 }
 
 /// The state of the store: whether it responds and accepts writes, and how fast.
 pub async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
+    answer(app, StoreProbe::Check).await
+}
+
+async fn answer(app: &App, probe: StoreProbe) -> (StatusCode, Json<Readiness>) {
     if app.is_draining() {
-        return draining(app);
+        let detail = Some("the server is stopping");
+        return report(app, "draining", Checked { latency_ms: 0.0, problem: detail });
     }
-    let started = Instant::now();
-    let asked = tokio::time::timeout(READY_WITHIN, app.store().table_names()).await;
-    let latency_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
-    let detail = match asked {
-        Ok(Ok(_)) => refusal(app),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "the store failed a readiness check");
-            Some("the store failed; the server's log says how")
-        }
-        Err(_) => Some("the store did not answer in time"),
+    let mut checked = Checked { latency_ms: 0.0, problem: None };
+    if probe == StoreProbe::Check {
+        checked = app.store_check().run(app.store()).await;
+        // The result of the read may be a second old; the state of the disk is known at any time.
+        checked.problem = checked.problem.or_else(|| refusal(app));
+    }
+    let status = if checked.problem.is_none() { "ready" } else { "not_ready" };
+    report(app, status, checked)
+}
+
+fn report(app: &App, status: &str, checked: Checked) -> (StatusCode, Json<Readiness>) {
+    let code = match checked.problem {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let (code, status) = match detail {
-        None => (StatusCode::OK, "ready"),
-        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
-    };
-    let answer = Readiness {
+    let readiness = Readiness {
         status: status.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         store: app.store().backend().name().to_owned(),
-        latency_ms,
-        detail: detail.map(str::to_owned),
+        latency_ms: checked.latency_ms,
+        detail: checked.problem.map(str::to_owned),
         demo: app.is_demo(),
     };
-    (code, Json(answer))
+    (code, Json(readiness))
 }
 
 /// Why the store refuses writes, if it does.
@@ -81,19 +93,6 @@ fn refusal(app: &App) -> Option<&'static str> {
         }
         WriteState::Failed => Some("the disk failed; no writes are accepted until a restart"),
     }
-}
-
-/// The server is about to stop.
-fn draining(app: &App) -> (StatusCode, Json<Readiness>) {
-    let answer = Readiness {
-        status: "draining".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        store: app.store().backend().name().to_owned(),
-        latency_ms: 0.0,
-        detail: Some("the server is stopping".to_owned()),
-        demo: app.is_demo(),
-    };
-    (StatusCode::SERVICE_UNAVAILABLE, Json(answer))
 }
 
 /// Returns metrics for Prometheus

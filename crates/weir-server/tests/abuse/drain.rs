@@ -73,7 +73,9 @@ async fn readiness_turns_off_before_the_listener_closes() {
     .await;
     let body: serde_json::Value = reply.json();
     assert_eq!(body["status"], "draining", "{body}");
-    assert_eq!(site.app.get("/health").send().await.status, 503);
+    for path in ["/health", "/readyz?store=ignore"] {
+        assert_eq!(site.app.get(path).send().await.status, 503, "{path}");
+    }
     assert_eq!(site.app.get("/healthz").send().await.status, 200);
     for _ in 0..20 {
         site.acquire(&token).await;

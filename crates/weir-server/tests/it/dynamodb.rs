@@ -47,6 +47,29 @@ async fn instances_share_tokens_and_revocations() {
     two.stop().await.unwrap();
 }
 
+/// The calls of a verb that the server made so far.
+async fn calls(app: &TestApp, verb: &str) -> u64 {
+    let text = app.get("/metrics").admin().send().await.text();
+    let name = format!("weir_dynamodb_calls_total{{verb=\"{verb}\"}} ");
+    text.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
+}
+
+#[tokio::test]
+async fn probes_share_a_read_and_list_no_tables() {
+    let store = store(&weir_testkit::unique_prefix("edge")).await;
+    let app = TestApp::builder(vec![]).settings(shared).store(store).start().await;
+    let before = (calls(&app, "get").await, calls(&app, "tables").await);
+    let started = std::time::Instant::now();
+    for _ in 0..20 {
+        let (one, two) = tokio::join!(app.get("/readyz").send(), app.get("/health").send());
+        assert_eq!((one.status, two.status), (200, 200));
+    }
+    let reads = calls(&app, "get").await - before.0;
+    // One a second.
+    assert!((1..=started.elapsed().as_secs() + 2).contains(&reads), "{reads} reads");
+    assert_eq!(calls(&app, "tables").await, before.1);
+}
+
 #[tokio::test]
 async fn a_shared_store_without_a_shared_key_is_refused() {
     let store = store(&weir_testkit::unique_prefix("edge")).await;

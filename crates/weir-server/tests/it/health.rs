@@ -18,6 +18,20 @@ async fn probes_need_no_credentials() {
 }
 
 #[tokio::test]
+async fn a_probe_may_leave_the_store_out() {
+    let app = TestApp::start(vec![]).await;
+    for path in ["/readyz", "/health"] {
+        let ready: Value = app.get(&format!("{path}?store=ignore")).send().await.json();
+        assert_eq!((&ready["status"], &ready["latency_ms"]), (&"ready".into(), &0.0.into()));
+        assert_eq!(app.get(&format!("{path}?store=check")).send().await.status, 200);
+        for wrong in ["store=none", "store=", "stores=ignore"] {
+            let reply = app.get(&format!("{path}?{wrong}")).send().await;
+            reply.problem(Code::INVALID_REQUEST);
+        }
+    }
+}
+
+#[tokio::test]
 async fn metrics_are_for_the_operator_and_count_requests() {
     let app = TestApp::start(vec![]).await;
     app.get("/metrics").send().await.problem(Code::UNAUTHORIZED);

@@ -75,6 +75,8 @@ async fn a_nearly_full_disk_refuses_acquires_and_settles_leases() {
     scene.ready_becomes(503).await;
     let detail = "the disk is nearly full; only deletions and settlements are accepted";
     assert_eq!(scene.ready().await.1, detail);
+    let ignoring = scene.app.get("/readyz?store=ignore").send().await;
+    assert_eq!(ignoring.status, 200, "deletions and reads still reach the server");
     let refused = scene.acquire(json!({"rpm": 1})).await;
     has_no_text_of_the_system(&refused);
     assert_eq!(refused.header("retry-after"), "10");
