@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -73,6 +74,7 @@ pub(crate) struct KeeperMetrics {
     failed: Counter,
     tokens: Family<Label, Counter>,
     aggregate_lag: Figure,
+    aggregate_interval: Figure,
     spend: Counter,
     closest: Family<Rank, Figure>,
     deliveries: Family<OrgResult, Counter>,
@@ -103,6 +105,7 @@ impl Default for KeeperMetrics {
             submissions,
             tokens: Family::default(),
             aggregate_lag: Gauge::default(),
+            aggregate_interval: Gauge::default(),
             spend: Counter::default(),
             closest: Family::default(),
             deliveries: Family::default(),
@@ -119,6 +122,11 @@ impl Default for KeeperMetrics {
 }
 
 impl KeeperMetrics {
+    /// Records the time between two passes of the aggregator.
+    pub(crate) fn aggregate_every(&self, every: Duration) {
+        self.aggregate_interval.set(every.as_secs_f64());
+    }
+
     /// Counts a model selection.
     pub(crate) fn selected(&self, is_recommended: bool) {
         if is_recommended { &self.recommended } else { &self.exceeded }.inc();
@@ -176,6 +184,9 @@ impl ServiceMetrics for KeeperMetrics {
         registry.register("keeper_token_requests", help, self.tokens.clone());
         let help = "Time from a submission to the total that includes it, in the last pass";
         registry.register("keeper_aggregate_lag_seconds", help, self.aggregate_lag.clone());
+        let help = "Time between two passes that add submissions to totals";
+        let interval = self.aggregate_interval.clone();
+        registry.register("keeper_aggregate_interval_seconds", help, interval);
         let help = "Spend added to totals, in micro-USD";
         registry.register("keeper_spend_usd_micros", help, self.spend.clone());
         let help = "Spend in percent of the quota, of the orgs and apps closest to theirs, by rank";

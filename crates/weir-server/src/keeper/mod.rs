@@ -85,12 +85,14 @@ impl KeeperService {
     pub fn new(settings: Settings) -> KeeperService {
         let every = JobSettings::default().aggregate_interval_secs;
         let aggregate_every = Duration::from_secs(every);
-        KeeperService { settings, aggregate_every, metrics: Arc::default() }
+        let service = KeeperService { settings, aggregate_every, metrics: Arc::default() };
+        service.aggregate_every(aggregate_every)
     }
 
     /// Sets the time between two runs of the jobs that aggregate.
     #[must_use]
     pub fn aggregate_every(self, aggregate_every: Duration) -> KeeperService {
+        self.metrics.aggregate_every(aggregate_every);
         KeeperService { aggregate_every, ..self }
     }
 

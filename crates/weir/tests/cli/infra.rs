@@ -115,6 +115,25 @@ fn dashboards_and_alerts_name_metrics_that_exist() {
     assert!(named.len() > 40, "the files name {} metrics", named.len());
 }
 
+/// Metrics of the whole store, which every instance exports.
+const STORE_WIDE: [&str; 4] = [
+    "weir_limiter_leases_open",
+    "weir_practice_job_leases_expired",
+    "weir_job_runs_total",
+    "weir_job_failures_total",
+];
+
+#[test]
+fn dashboards_do_not_add_up_what_every_instance_exports() {
+    let dashboard = text("grafana/weir.json");
+    let mut found = 0;
+    for line in dashboard.lines().filter(|line| STORE_WIDE.iter().any(|name| line.contains(name))) {
+        assert!(!line.contains("sum"), "{line}");
+        found += 1;
+    }
+    assert!(found >= 3, "{found} panels");
+}
+
 #[test]
 fn settings_that_files_set_exist() {
     let mut named = BTreeSet::new();
