@@ -65,6 +65,9 @@ spec:
         - {name: WEIR_ADMIN_KEY_FILE, value: /secrets/admin-key}
         {{- end }}
         {{- range $name, $value := .Values.settings }}
+        {{- if not (kindIs "string" $value) }}
+        {{- fail (printf "settings.%s must be in quotes: Helm writes large numbers as 4.29e+09" $name) }}
+        {{- end }}
         - {name: {{ $name }}, value: {{ $value | quote }}}
         {{- end }}
       ports:
@@ -77,11 +80,15 @@ spec:
       livenessProbe:
         httpGet: {path: /healthz, port: http}
         periodSeconds: 10
+        timeoutSeconds: 3
         failureThreshold: 6
+      # A store that fails does so for all pods: without any pod nobody could read, delete, or acquire what on_unavailable
+      # allows. Alerts watch the store.
       readinessProbe:
-        httpGet: {path: /readyz, port: http}
+        httpGet: {path: "/readyz?store=ignore", port: http}
         periodSeconds: 2
-        failureThreshold: 1
+        timeoutSeconds: 3
+        failureThreshold: 2
       resources:
         {{- toYaml .Values.resources | nindent 8 }}
       volumeMounts:
