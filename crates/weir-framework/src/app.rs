@@ -23,6 +23,7 @@ use crate::listen::Origin;
 use crate::metrics::{Metrics, ServiceMetrics};
 use crate::saved_key;
 use crate::security::{self, SecurityLog};
+use crate::session_cookie::SessionCookie;
 use crate::store_check::StoreCheck;
 
 /// The future that [`Service::open`] returns.
@@ -61,15 +62,15 @@ pub trait Service: Send + Sync {
         Box::pin(async { Ok(Opened::default()) })
     }
 
-    /// Declares its routes.
+    /// Declares the routes of the service.
     fn routes(&self, api: Api) -> Api;
 
-    /// Its pages for people, which need no credentials and are not part of the API.
+    /// The pages of the service for people, which need no credentials and are not part of the API.
     fn pages(&self) -> Router<App> {
         Router::new()
     }
 
-    /// The kinds of scopes that its routes require.
+    /// The kinds of scopes that the routes of the service require.
     fn scope_kinds(&self) -> Vec<&'static ScopeKind> {
         Vec::new()
     }
@@ -79,12 +80,12 @@ pub trait Service: Send + Sync {
         &[]
     }
 
-    /// Its metrics.
+    /// The metrics of the service.
     fn metrics(&self) -> Option<Arc<dyn ServiceMetrics>> {
         None
     }
 
-    /// Declares its jobs.
+    /// Declares the jobs of the service.
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {
         let _ = app;
         jobs
@@ -118,6 +119,7 @@ struct Shared {
     auth: Auth<AnyBackend>,
     metrics: Metrics,
     security_log: SecurityLog,
+    session_cookie: SessionCookie,
     store_check: StoreCheck,
     edge: edge::Settings,
     data: Option<PathBuf>,
@@ -150,7 +152,7 @@ impl std::fmt::Debug for App {
 pub enum AdminKeyAtStart {
     /// There is one, from before or from the configuration.
     There,
-    /// It was generated and saved in this file.
+    /// The admin key was generated and saved in this file.
     Saved(PathBuf),
     /// There is none. A store that instances share has no folder to save one in, so the operator makes it.
     Missing,
@@ -173,6 +175,7 @@ impl App {
             ScopeKinds::new(services.iter().flat_map(|service| service.scope_kinds()));
         let (auth, data_dir) = (&settings.auth, data.as_deref());
         let auth = Auth::open(store.clone(), clock.clone(), auth, data_dir, scope_kinds).await?;
+        let session_cookie = SessionCookie::of(&store)?;
         let app = App(Arc::new(Shared {
             store,
             clock,
@@ -181,6 +184,7 @@ impl App {
                 services.iter().filter_map(|service| service.metrics()).collect(),
             ),
             security_log: SecurityLog::default(),
+            session_cookie,
             store_check: StoreCheck::default(),
             edge: settings.edge,
             data,
@@ -282,6 +286,12 @@ impl App {
     /// The failed sign-ins that were recorded.
     pub(crate) fn security_log(&self) -> &SecurityLog {
         &self.0.security_log
+    }
+
+    /// The cookie of console sessions.
+    #[must_use]
+    pub fn session_cookie(&self) -> &SessionCookie {
+        &self.0.session_cookie
     }
 
     /// The readiness check of the store.

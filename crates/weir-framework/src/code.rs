@@ -55,7 +55,7 @@ impl Code {
         self.0.title
     }
 
-    /// What a client can do about it.
+    /// The advice to a client.
     #[must_use]
     pub fn advice(self) -> &'static str {
         self.0.advice
@@ -159,7 +159,7 @@ pub mod own {
             "Check the path and the ids in it.";
         METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED, "The path does not support this method",
             "Use a method of the `Allow` header.";
-        ALREADY_EXISTS = CONFLICT, "It already exists",
+        ALREADY_EXISTS = CONFLICT, "The resource already exists",
             "Choose another id, or update the existing one.";
         CONFLICT = CONFLICT, "A concurrent request changed the same item",
             "Read the item again, then retry.";
@@ -167,7 +167,7 @@ pub mod own {
             "`detail` describes the state; change the request or the state.";
         SET_BY_CONFIGURATION = CONFLICT, "The setting is fixed by the configuration",
             "Change the configuration and restart the server.";
-        GONE = GONE, "It no longer exists",
+        GONE = GONE, "The resource no longer exists",
             "Start over with a new one.";
         PAYLOAD_TOO_LARGE = PAYLOAD_TOO_LARGE, "The request body is too large",
             "Send a smaller body; `detail` names the limit.";
@@ -201,7 +201,7 @@ impl Code {
     pub const NOT_FOUND: Code = own::NOT_FOUND;
     /// The path does not support this method.
     pub const METHOD_NOT_ALLOWED: Code = own::METHOD_NOT_ALLOWED;
-    /// It already exists.
+    /// The resource already exists.
     pub const ALREADY_EXISTS: Code = own::ALREADY_EXISTS;
     /// A concurrent request changed the same item.
     pub const CONFLICT: Code = own::CONFLICT;
@@ -209,7 +209,7 @@ impl Code {
     pub const STATE_CONFLICT: Code = own::STATE_CONFLICT;
     /// The setting is fixed by the configuration.
     pub const SET_BY_CONFIGURATION: Code = own::SET_BY_CONFIGURATION;
-    /// It no longer exists.
+    /// The resource no longer exists.
     pub const GONE: Code = own::GONE;
     /// The request body is too large.
     pub const PAYLOAD_TOO_LARGE: Code = own::PAYLOAD_TOO_LARGE;

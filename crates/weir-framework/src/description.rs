@@ -23,7 +23,7 @@ use crate::session_cookie;
 
 const TEXT: &str = "\
 Usage control plane for AI applications: limits, budgets, metering and their records.\n\n\
-Errors are `application/problem+json`; every answer has `X-Request-Id`. Lists answer \
+Errors are `application/problem+json`; every response has `X-Request-Id`. Lists return \
 `{items, next_cursor}` and take `limit` and `cursor`. Times are RFC 3339.";
 
 const REQUEST_ID: &str = "X-Request-Id";
@@ -39,20 +39,29 @@ struct Failure {
     header: Option<(&'static str, &'static str)>,
 }
 
-const WRONG: Failure =
-    failure("Wrong", "400", "The request is not valid; `details.field` names the field");
-const UNKNOWN_CALLER: Failure = Failure {
+const BAD_REQUEST: Failure =
+    failure("BadRequest", "400", "The request is not valid; `details.field` names the field");
+const UNAUTHORIZED: Failure = Failure {
     header: Some(("WWW-Authenticate", "The authentication scheme")),
-    ..failure("UnknownCaller", "401", "Credentials are missing or not valid")
+    ..failure("Unauthorized", "401", "Credentials are missing or not valid")
 };
 const FORBIDDEN: Failure = failure("Forbidden", "403", "The credentials lack the required scope");
 const NOT_FOUND: Failure = failure("NotFound", "404", "Not found");
-const TOO_LARGE: Failure = failure("TooLarge", "413", "The request body is too large");
-const OTHER_TYPE: Failure = failure("OtherType", "415", "The body is not JSON");
-const ANY: Failure = failure("Failure", "default", "Any other error");
+const PAYLOAD_TOO_LARGE: Failure =
+    failure("PayloadTooLarge", "413", "The request body is too large");
+const UNSUPPORTED_MEDIA_TYPE: Failure =
+    failure("UnsupportedMediaType", "415", "The body is not JSON");
+const ERROR: Failure = failure("Error", "default", "Any other error");
 
-const FAILURES: [Failure; 7] =
-    [WRONG, UNKNOWN_CALLER, FORBIDDEN, NOT_FOUND, TOO_LARGE, OTHER_TYPE, ANY];
+const FAILURES: [Failure; 7] = [
+    BAD_REQUEST,
+    UNAUTHORIZED,
+    FORBIDDEN,
+    NOT_FOUND,
+    PAYLOAD_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE,
+    ERROR,
+];
 
 const fn failure(name: &'static str, status: &'static str, text: &'static str) -> Failure {
     let header = None;
@@ -81,7 +90,10 @@ pub(crate) fn frame() -> OpenApi {
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT");
     components.add_security_scheme("token", SecurityScheme::Http(bearer.build()));
     // The console's; a request that changes something also needs the header X-CSRF-Token.
-    let cookie = ApiKey::Cookie(ApiKeyValue::new(session_cookie::PLAIN));
+    let cookie = ApiKey::Cookie(ApiKeyValue::with_description(
+        session_cookie::PLAIN,
+        "The session of a console. The name ends with an id of the store, and begins with `__Host-` over TLS.",
+    ));
     components.add_security_scheme("session", SecurityScheme::ApiKey(cookie));
     let name = <Problem as utoipa::ToSchema>::name();
     let schema = <Problem as utoipa::PartialSchema>::schema();
@@ -164,13 +176,13 @@ fn failures(operation: &mut Operation, path: &str, required_scope: RequiredScope
     let has_parameters = operation.parameters.as_ref().is_some_and(|all| !all.is_empty());
     let protected = !matches!(required_scope, RequiredScope::Public(_));
     for (applies, failure) in [
-        (has_body || has_parameters, WRONG),
-        (protected, UNKNOWN_CALLER),
+        (has_body || has_parameters, BAD_REQUEST),
+        (protected, UNAUTHORIZED),
         (protected, FORBIDDEN),
         (path.contains('{'), NOT_FOUND),
-        (has_body, TOO_LARGE),
-        (has_body, OTHER_TYPE),
-        (true, ANY),
+        (has_body, PAYLOAD_TOO_LARGE),
+        (has_body, UNSUPPORTED_MEDIA_TYPE),
+        (true, ERROR),
     ] {
         if applies {
             let shared = RefOr::Ref(Ref::from_response_name(failure.name));

@@ -32,6 +32,7 @@ mod links;
 pub mod listen;
 pub mod local;
 pub mod metrics;
+pub mod names;
 pub mod networks;
 pub mod objects;
 pub mod once;
@@ -51,8 +52,8 @@ pub mod serde_problem;
 pub mod session_cookie;
 pub mod settings;
 mod socket;
-#[cfg(feature = "testing")]
 mod store_check;
+#[cfg(feature = "testing")]
 pub mod testing;
 pub mod time;
 

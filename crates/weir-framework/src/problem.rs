@@ -46,7 +46,7 @@ pub struct Problem {
     /// Further members, for programs; they depend on the code.
     #[schema(value_type = Object)]
     pub details: Map<String, Value>,
-    /// When to try again: seconds from now, or a time. Present whenever the header `Retry-After` is.
+    /// The earliest time to try again: seconds from now, or a time. Present whenever the header `Retry-After` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<RetryAfter>,
     /// The time of the error.
@@ -60,7 +60,7 @@ pub struct Problem {
     pub members: Map<String, Value>,
 }
 
-/// When to try again.
+/// The earliest time to try again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum RetryAfter {

@@ -168,6 +168,7 @@ fn scope_text(kind: &'static ScopeKind, ids: &[&str], access: Access) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Proof;
     use crate::auth::test_kinds::{AUTHOR, NOTES, NS, ORG, PRINTER, REVIEWS, kinds};
 
     const EITHER: RequiredScope = RequiredScope::AnyOf(&[&AUTHOR, &PRINTER]);
@@ -177,6 +178,7 @@ mod tests {
             subject: "someone".into(),
             grants: Grants::parse(scope, &kinds()).unwrap(),
             claims: None,
+            proof: Proof::Socket,
         }
     }
 

@@ -15,7 +15,7 @@ use weir_table::{AnyBackend, Error, Result, Store};
 
 use crate::app::{AdminKeyAtStart, App, Service, Settings};
 use crate::listen::{self, Listener, Origin};
-use crate::{router, socket};
+use crate::{router, security, socket};
 
 /// A server to run.
 pub struct Server {
@@ -138,6 +138,7 @@ async fn serve(
     let listener = listener.metrics(app.metrics().listener.clone());
     let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(app.clone())));
+    serving.spawn(security::report_left_out(app.clone()));
     ready(Started { origin, admin_key });
 
     stop().await;

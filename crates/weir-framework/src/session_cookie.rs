@@ -1,7 +1,8 @@
 //! The cookie of a console session: its attributes, and whether its connection is encrypted.
 //!
 //! Over TLS the name begins with `__Host-`: browsers accept such a cookie only from this very host, so that no other host of
-//! the domain can plant one.
+//! the domain can plant one. It ends with an id of the store, because cookies do not tell ports apart: a person may use two
+//! servers of one host at the same time. Instances that share a store share the name, whatever host or port a proxy shows them.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -9,14 +10,17 @@ use std::net::IpAddr;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use weir_table::{Backend, Error, Store};
 
 use crate::edge::RequestContext;
 use crate::networks::Networks;
 use crate::{ApiError, Code};
 
-/// Its name without TLS.
-pub(crate) const PLAIN: &str = "weir_session";
-const SECURE: &str = "__Host-weir_session";
+/// Label under which the id in the name is derived from the store's key.
+const STORE_ID: &str = "weir-console: cookie";
+/// Prefix of the name without TLS; the id of the store follows.
+pub(crate) const PLAIN: &str = "weir_session_";
+const SECURE: &str = "__Host-";
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 /// Longest header with cookies that is searched, in bytes; a session needs an eighth of it.
 const COOKIES_BYTES_MAX: usize = 64 * 1024;
@@ -34,54 +38,79 @@ impl<S: Send + Sync> FromRequestParts<S> for SecureConnection {
     }
 }
 
-/// The cookie's value, if the request has one.
-///
-/// # Errors
-/// The request has two of them, and it is not known which one is meant.
-pub(crate) fn session_cookie(
-    headers: &HeaderMap,
-    is_secure: bool,
-) -> Result<Option<&str>, ApiError> {
-    let wanted = name(is_secure);
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs =
-        lines.filter(|line| line.len() <= COOKIES_BYTES_MAX).flat_map(|line| line.split(';'));
-    let mut values = pairs.filter_map(|pair| {
-        let (name, value) = pair.trim().split_once('=')?;
-        (name == wanted && !value.is_empty()).then_some(value)
-    });
-    match (values.next(), values.next()) {
-        (first, None) => Ok(first),
-        (_, Some(_)) => {
-            let detail = format!("the cookie {wanted} was sent more than once");
-            Err(ApiError::new(Code::UNAUTHORIZED, detail))
+/// The cookie of sessions of one store.
+#[derive(Debug)]
+pub struct SessionCookie {
+    plain: String,
+    secure: String,
+}
+
+impl SessionCookie {
+    /// The cookie of sessions of `store`.
+    ///
+    /// # Errors
+    /// As [`Store::derived_key`].
+    pub(crate) fn of<B: Backend>(store: &Store<B>) -> Result<SessionCookie, Error> {
+        let [a, b, c, d, ..] = store.derived_key(STORE_ID)?;
+        Ok(SessionCookie::named(&format!("{:08x}", u32::from_be_bytes([a, b, c, d]))))
+    }
+
+    fn named(store_id: &str) -> SessionCookie {
+        let plain = format!("{PLAIN}{store_id}");
+        SessionCookie { secure: format!("{SECURE}{plain}"), plain }
+    }
+
+    fn name(&self, is_secure: bool) -> &str {
+        if is_secure { &self.secure } else { &self.plain }
+    }
+
+    /// The cookie's value, if the request has one.
+    ///
+    /// # Errors
+    /// The request has two of them, and it is not known which one is meant.
+    pub(crate) fn value<'h>(
+        &self,
+        headers: &'h HeaderMap,
+        is_secure: bool,
+    ) -> Result<Option<&'h str>, ApiError> {
+        let wanted = self.name(is_secure);
+        let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let pairs =
+            lines.filter(|line| line.len() <= COOKIES_BYTES_MAX).flat_map(|line| line.split(';'));
+        let mut values = pairs.filter_map(|pair| {
+            let (name, value) = pair.trim().split_once('=')?;
+            (name == wanted && !value.is_empty()).then_some(value)
+        });
+        match (values.next(), values.next()) {
+            (first, None) => Ok(first),
+            (_, Some(_)) => {
+                let detail = format!("the cookie {wanted} was sent more than once");
+                Err(ApiError::new(Code::UNAUTHORIZED, detail))
+            }
         }
     }
-}
 
-/// The header that sets the cookie for some seconds; 0 removes it.
-///
-/// # Errors
-/// The value is not that of a cookie.
-pub fn set_session_cookie(
-    value: &str,
-    max_age_secs: u64,
-    is_secure: bool,
-) -> Result<HeaderValue, ApiError> {
-    let (name, secure) = (name(is_secure), if is_secure { "; Secure" } else { "" });
-    let text = format!(
-        "{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={max_age_secs}{secure}"
-    );
-    let mut header = HeaderValue::from_str(&text).map_err(|error| {
-        ApiError::new(Code::INTERNAL_ERROR, "the session cannot be opened")
-            .because(error.to_string())
-    })?;
-    header.set_sensitive(true);
-    Ok(header)
-}
-
-fn name(is_secure: bool) -> &'static str {
-    if is_secure { SECURE } else { PLAIN }
+    /// The header that sets the cookie for some seconds; 0 removes it.
+    ///
+    /// # Errors
+    /// The value is not that of a cookie.
+    pub fn set(
+        &self,
+        value: &str,
+        max_age_secs: u64,
+        is_secure: bool,
+    ) -> Result<HeaderValue, ApiError> {
+        let (name, secure) = (self.name(is_secure), if is_secure { "; Secure" } else { "" });
+        let text = format!(
+            "{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={max_age_secs}{secure}"
+        );
+        let mut header = HeaderValue::from_str(&text).map_err(|error| {
+            ApiError::new(Code::INTERNAL_ERROR, "the session cannot be opened")
+                .because(error.to_string())
+        })?;
+        header.set_sensitive(true);
+        Ok(header)
+    }
 }
 
 /// Whether the trusted proxy at `peer` reports that its client uses TLS.
@@ -110,33 +139,39 @@ mod tests {
     #[test]
     fn the_one_cookie_of_the_connection_counts() {
         let cookie = |text| headers(&[(header::COOKIE, text)]);
+        let session = SessionCookie::named("7");
         for (text, is_secure, expected) in [
-            ("weir_session=a.b", false, Some("a.b")),
-            ("theme=dark; weir_session=a ", false, Some("a")),
-            ("weir_session=a", true, None),
-            ("weir_session=a; __Host-weir_session=b", true, Some("b")),
-            ("weir_session=", false, None),
-            ("other=weir_session=a", false, None),
+            ("weir_session_7=a.b", false, Some("a.b")),
+            ("theme=dark; weir_session_7=a ", false, Some("a")),
+            ("weir_session_8=b; weir_session_7=a; weir_session=c", false, Some("a")),
+            ("weir_session_8=b", false, None),
+            ("weir_session=c", false, None),
+            ("weir_session_7=a", true, None),
+            ("weir_session_7=a; __Host-weir_session_7=b", true, Some("b")),
+            ("weir_session_7=", false, None),
+            ("other=weir_session_7=a", false, None),
             ("", false, None),
         ] {
             let cookies = cookie(text);
-            let found = session_cookie(&cookies, is_secure);
+            let found = session.value(&cookies, is_secure);
             assert_eq!(found.ok().unwrap(), expected, "{text}");
         }
-        assert!(session_cookie(&cookie("weir_session=a; weir_session=b"), false).is_err());
-        let lines = [(header::COOKIE, "weir_session=a"), (header::COOKIE, "weir_session=a")];
-        assert!(session_cookie(&headers(&lines), false).is_err());
+        let twice = cookie("weir_session_7=a; weir_session_7=b");
+        assert!(session.value(&twice, false).is_err());
+        let lines = [(header::COOKIE, "weir_session_7=a"), (header::COOKIE, "weir_session_7=a")];
+        assert!(session.value(&headers(&lines), false).is_err());
     }
 
     #[test]
     fn the_cookie_is_for_this_server_and_no_script() {
-        let plain = set_session_cookie("a.b", 60, false).ok().unwrap();
-        let expected = "weir_session=a.b; Path=/; HttpOnly; SameSite=Strict; Max-Age=60";
+        let session = SessionCookie::named("7");
+        let plain = session.set("a.b", 60, false).ok().unwrap();
+        let expected = "weir_session_7=a.b; Path=/; HttpOnly; SameSite=Strict; Max-Age=60";
         assert_eq!(plain.to_str().unwrap(), expected);
         assert!(plain.is_sensitive());
-        let secure = set_session_cookie("a.b", 60, true).ok().unwrap();
+        let secure = session.set("a.b", 60, true).ok().unwrap();
         assert_eq!(secure.to_str().unwrap(), format!("__Host-{expected}; Secure"));
-        assert!(set_session_cookie("a\nb", 60, true).is_err());
+        assert!(session.set("a\nb", 60, true).is_err());
     }
 
     #[test]

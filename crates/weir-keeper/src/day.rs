@@ -106,7 +106,7 @@ pub struct Zone {
 pub struct DaySpan {
     /// The day.
     pub day: OrgDay,
-    /// Its first instant.
+    /// The first instant of the day.
     pub start_ms: i64,
     /// The first instant after it.
     pub end_ms: i64,

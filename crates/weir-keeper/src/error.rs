@@ -45,7 +45,7 @@ pub enum Error {
     NotFound {
         /// The kind of resource: `org`, `app`, `webhook`.
         what: &'static str,
-        /// Its id.
+        /// The id of the resource.
         id: String,
     },
     /// The caller is not authenticated. The text does not say which part of the credentials is wrong.
@@ -71,7 +71,7 @@ pub enum Error {
     Damaged {
         /// The item or file.
         what: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         problem: String,
     },
     /// The store failed; a write may or may not have been applied.

@@ -125,7 +125,7 @@ impl<B: Backend> Keeper<B> {
         &self.inner.price_book
     }
 
-    /// What this instance has done since it started.
+    /// Counters of this instance since it started.
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
         let snapshot = self.inner.metrics.snapshot(self.inner.hasher.verifications());

@@ -14,7 +14,7 @@ pub(crate) struct Metrics {
     retrievals_refused: AtomicU64,
 }
 
-/// What an instance has done since it started.
+/// Counters of an instance since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MetricsSnapshot {
     /// Fallbacks to a cheaper model that this instance recorded.

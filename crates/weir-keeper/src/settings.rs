@@ -17,14 +17,8 @@ pub struct Settings {
     pub aggregate_interval_secs: u32,
     /// Milliseconds that the configuration of an org or app is cached; 0 reads it every time.
     pub config_ttl_ms: i64,
-    /// Lifetime of an access token, in seconds.
-    pub access_token_secs: u32,
-    /// Lifetime of a refresh token, in seconds.
-    pub refresh_token_secs: u32,
     /// Lifetime of a one-time secret retrieval token, in seconds.
     pub retrieval_token_secs: u32,
-    /// Milliseconds that "this token is not revoked" is cached.
-    pub revocation_ttl_ms: i64,
     /// bcrypt cost of hashing a secret; each step doubles the work.
     pub bcrypt_cost: u32,
     /// Whether metering transactions carry an idempotency token. DynamoDB needs one, because it may lose a response or report a
@@ -42,12 +36,9 @@ impl Default for Settings {
             tables: Tables::default(),
             labels: ModelCatalog::default(),
             retention_days: 90,
-            aggregate_interval_secs: 15,
+            aggregate_interval_secs: 10,
             config_ttl_ms: 10_000,
-            access_token_secs: 3_600,
-            refresh_token_secs: 30 * 86_400,
             retrieval_token_secs: 600,
-            revocation_ttl_ms: 60_000,
             bcrypt_cost: 12,
             idempotency_tokens: true,
             webhook_addresses: AddressPolicy::default(),

@@ -39,7 +39,7 @@ pub struct WhatIf {
 /// A recorded day beside the simulated one.
 #[derive(Debug, Clone)]
 pub struct WhatIfReport {
-    /// What happened.
+    /// The recorded day.
     pub recorded: DayHours,
     /// Number of submissions that one replayed submission stands for.
     pub requests_per_row: u64,

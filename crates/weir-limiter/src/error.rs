@@ -12,15 +12,15 @@ pub enum Error {
     Invalid {
         /// The field, or the parameter.
         field: String,
-        /// What is wrong with it, and what is allowed.
+        /// The reason why it is invalid, and the allowed values.
         problem: String,
     },
     /// No such namespace, entity, bucket or limit exists.
     #[error("{kind} not found: {id:?}")]
     NotFound {
-        /// The kind of thing: `namespace`, `entity`, `bucket` or `limit`.
+        /// The kind of resource: `namespace`, `entity`, `bucket` or `limit`.
         kind: &'static str,
-        /// Its id.
+        /// The id of the resource.
         id: String,
     },
     /// No level of the config has limits, and the caller sent none.

@@ -64,7 +64,7 @@ impl Counter {
         u64::try_from(value).unwrap_or_default()
     }
 
-    /// What the audit log names.
+    /// The name of the counter in the audit log.
     fn subject(&self) -> String {
         match self {
             Counter::Plans => "plans".to_owned(),

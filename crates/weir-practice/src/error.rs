@@ -28,7 +28,7 @@ pub enum Error {
     NotFound {
         /// The kind of resource: `user`, `plan`, `problem`, `test case`, `run`, `job`, `task`.
         what: &'static str,
-        /// Its id.
+        /// The id of the resource.
         id: String,
     },
     /// The user is inactive, or the plan does not allow the request.
@@ -53,7 +53,7 @@ pub enum Error {
     Damaged {
         /// The item.
         what: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         problem: String,
     },
     /// The object storage failed.

@@ -48,15 +48,6 @@ impl Data {
     pub fn with_or_null(self, name: &str, value: Option<impl Into<Value>>) -> Data {
         self.with(name, value.map_or(Value::Null, Into::into))
     }
-
-    /// The same fields, with one more if there is a value.
-    #[must_use]
-    pub fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Data {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
 }
 
 impl From<Data> for Value {
@@ -133,7 +124,6 @@ mod tests {
         let data = Data::new()
             .with("em", "ann@example.com")
             .with_or_null("pic", None::<&str>)
-            .with_some("gid", None::<&str>)
             .with("act", true);
         let item = entity(keys::user(&user), EntityType::User, data, 1_759_917_600);
         let dat = Value::map([

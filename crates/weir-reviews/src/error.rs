@@ -28,7 +28,7 @@ pub enum Error {
     NotFound {
         /// The kind of resource: `review`, `response`, `finding`, `raw output`.
         what: &'static str,
-        /// Its id.
+        /// The id of the resource.
         id: String,
     },
     /// The request conflicts with stored data, like the same review id with other content.
@@ -42,7 +42,7 @@ pub enum Error {
     Damaged {
         /// The item.
         what: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         problem: String,
     },
     /// The object storage failed.

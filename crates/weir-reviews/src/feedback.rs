@@ -1,4 +1,4 @@
-//! What people say of findings.
+//! Feedback of people on findings.
 
 use weir_table::{Backend, Write};
 

@@ -71,7 +71,7 @@ pub struct Finding {
     pub id: FindingId,
     /// How bad it is.
     pub severity: Severity,
-    /// Its category; none if the tool does not categorise.
+    /// Category of the finding; none if the tool does not categorise.
     pub category: Option<Category>,
     /// The rule that the code breaks, as a linter names it: `B608`.
     pub rule: Option<String>,

@@ -11,7 +11,7 @@ pub enum ReviewStatus {
     InProgress,
     /// All responses and the consensus are recorded.
     Completed,
-    /// It was given up.
+    /// The review was given up.
     Failed,
 }
 
@@ -30,11 +30,11 @@ impl ReviewStatus {
 /// Whether a model responded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseStatus {
-    /// It did.
+    /// The model responded.
     Success,
-    /// It failed.
+    /// The model failed.
     Error,
-    /// It took too long.
+    /// The model took too long.
     Timeout,
 }
 
@@ -59,9 +59,9 @@ pub struct PullRequest {
     pub repo: Repo,
     /// The number of the pull request.
     pub number: u64,
-    /// Its title.
+    /// Title of the pull request.
     pub title: String,
-    /// Its address.
+    /// Address of the pull request.
     pub url: String,
     /// The files that it changes, if the tool lists them.
     pub files: Vec<String>,
@@ -70,11 +70,11 @@ pub struct PullRequest {
 /// A review, without what its models said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// Its id.
+    /// Id of the review.
     pub id: ReviewId,
     /// The pull request.
     pub pull_request: PullRequest,
-    /// Who asked for it.
+    /// The user who requested the review.
     pub requested_by: Option<UserName>,
     /// When it was made, in milliseconds since 1970.
     pub created_at_ms: i64,
@@ -103,9 +103,9 @@ pub struct Response {
     pub output_tokens: u64,
     /// How long it took.
     pub latency_ms: u64,
-    /// What it cost.
+    /// Cost of the response.
     pub cost: MicroUsd,
-    /// Its findings.
+    /// Number of findings of the model.
     pub findings_count: u64,
     /// Where its raw output is in the object storage.
     pub raw_key: Option<String>,
@@ -139,14 +139,14 @@ impl Confidence {
 pub struct Member {
     /// The model.
     pub model: ModelId,
-    /// Its finding.
+    /// Id of the finding.
     pub finding: FindingId,
 }
 
 /// An issue that several models found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consensus {
-    /// Its id within the review.
+    /// Id of the consensus within the review.
     pub id: ConsensusId,
     /// The findings, sorted by model.
     pub members: Vec<Member>,
@@ -166,7 +166,7 @@ pub struct Consensus {
     pub line_end: u32,
     /// The title of the finding that represents it.
     pub title: String,
-    /// What each model said.
+    /// Description that says what each model said.
     pub merged_description: String,
 }
 
@@ -192,12 +192,12 @@ impl Consensus {
     }
 }
 
-/// What a person says of a finding.
+/// Feedback of a person on a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
     /// Whether the finding was accepted; otherwise it was dismissed.
     pub accepted: bool,
-    /// Who said so.
+    /// Name of the person.
     pub by: UserName,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
@@ -210,7 +210,7 @@ pub struct RecordedFinding {
     pub finding: Finding,
     /// Whether other models found it too.
     pub in_consensus: bool,
-    /// What a person says of it.
+    /// Feedback of a person on the finding.
     pub feedback: Option<Feedback>,
 }
 

@@ -67,7 +67,7 @@ impl Day {
         self.0.abs_diff(earlier.0)
     }
 
-    /// Its first millisecond, since 1970.
+    /// The first millisecond of the day, since 1970.
     #[must_use]
     pub fn start_ms(self) -> i64 {
         i64::from(self.0) * DAY_MS

@@ -12,8 +12,6 @@ pub const TRANSACT_MAX: usize = 100;
 pub const TRANSACT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Keys of a batch get.
 pub const BATCH_GET_MAX: usize = 100;
-/// Bytes a batch get returns.
-pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Operations of a batch write.
 pub const BATCH_WRITE_MAX: usize = 25;
 /// Bytes of items a query or scan reads for one page.

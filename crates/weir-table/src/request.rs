@@ -37,7 +37,7 @@ pub struct Get {
     pub table: Name,
     /// The item's key.
     pub key: Key,
-    /// How fresh the result must be.
+    /// The consistency of the read.
     #[serde(default)]
     pub consistency: Consistency,
     /// Paths to return; the whole item when `None`.
@@ -66,7 +66,7 @@ impl Get {
     }
 }
 
-/// What a write does.
+/// The action of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// Stores an item and replaces any item with its key.
@@ -85,12 +85,12 @@ pub enum Action {
 pub struct Write {
     /// The table.
     pub table: Name,
-    /// What to do.
+    /// The action.
     pub action: Action,
     /// Condition on the current item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// What the acknowledged write survives.
+    /// The durability of the acknowledged write.
     #[serde(default)]
     pub durability: Durability,
     /// Whether it settles or ends something that exists: a full disk refuses it last.

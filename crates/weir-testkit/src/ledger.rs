@@ -13,14 +13,14 @@ use weir_table::dynamodb::{Capacity, Dynamo, Usage, Verb};
 use crate::scales::{Units, Weight};
 use crate::watched::Watch;
 
-/// What one operation came to, verb by verb.
+/// The calls and costs of one operation, verb by verb.
 #[derive(Debug, Clone)]
 pub struct Row {
     name: String,
     used: BTreeMap<Verb, Usage>,
     /// Writes in its transactions.
     together: u64,
-    /// What they cost, by our calculator.
+    /// The costs, by our calculator.
     weight: Weight,
 }
 
@@ -150,7 +150,7 @@ impl<'s> Ledger<'s> {
         done
     }
 
-    /// What an operation came to.
+    /// The calls and costs of an operation.
     #[must_use]
     pub fn row(&self, name: &str) -> &Row {
         self.rows.iter().find(|row| row.name == name).expect("a row of this name")
@@ -177,7 +177,7 @@ pub fn units(milli: u64) -> String {
     }
 }
 
-/// What AWS calls a verb.
+/// The name of a verb at AWS.
 fn request(verb: Verb) -> &'static str {
     match verb {
         Verb::Get => "GetItem",

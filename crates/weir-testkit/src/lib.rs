@@ -84,11 +84,11 @@ pub enum Error {
     /// The operating system refused something that starting needs.
     #[error("cannot {doing} for {server}")]
     Io {
-        /// What was being done.
+        /// The action that failed.
         doing: &'static str,
         /// The server being started.
         server: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -97,7 +97,7 @@ pub enum Error {
     NotReady {
         /// The server being started.
         server: &'static str,
-        /// What was seen of it.
+        /// The problem with the server.
         what: String,
         /// The end of what it wrote to standard output and standard error.
         output: String,

@@ -5,7 +5,7 @@
 //! 1. When the value is dropped, the child is killed and waited for.
 //! 2. When the process is killed, the kernel kills the child (`setpriv --pdeathsig KILL`). That
 //!    signal is tied to the thread that started the child and not to its process, so each child
-//!    has a keeper thread which starts it and then stays.
+//!    has a supervisor thread which starts it and then stays.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -89,13 +89,13 @@ impl Moto {
     }
 }
 
-/// A running server and the thread that keeps it.
+/// A running server and its supervisor thread.
 #[derive(Debug)]
 pub(crate) struct Process {
     endpoint: String,
-    /// Dropping this tells the keeper to end the server.
+    /// Dropped to end the server: the supervisor waits for it.
     stop: Option<mpsc::Sender<()>>,
-    keeper: Option<JoinHandle<()>>,
+    supervisor: Option<JoinHandle<()>>,
 }
 
 /// Options of `setpriv`, `--`, the program and its arguments, given the port to listen on.
@@ -103,7 +103,7 @@ type Arguments<'a> = dyn Fn(u16) -> Vec<std::ffi::OsString> + 'a;
 
 /// How a server is started, asked and ended.
 pub(crate) struct Launch<'a> {
-    /// Its name.
+    /// The name of the server.
     pub(crate) server: &'static str,
     pub(crate) arguments: &'a Arguments<'a>,
     /// Whether it answers.
@@ -163,15 +163,20 @@ impl Process {
                 stopped.recv().ok();
             }
         };
-        let keeper = thread::Builder::new()
-            .name(format!("{server} keeper"))
+        let supervisor = thread::Builder::new()
+            .name(format!("{server} supervisor"))
             .spawn(keep)
             .map_err(io(server, "start a thread"))?;
-        let process =
-            Self { endpoint: format!("http://{address}"), stop: Some(stop), keeper: Some(keeper) };
+        let process = Self {
+            endpoint: format!("http://{address}"),
+            stop: Some(stop),
+            supervisor: Some(supervisor),
+        };
         match lines.recv() {
             Ok(answer) => answer.map(|()| process),
-            Err(mpsc::RecvError) => Err(not_ready(server, "lost its keeper thread", String::new())),
+            Err(mpsc::RecvError) => {
+                Err(not_ready(server, "lost its supervisor thread", String::new()))
+            }
         }
     }
 }
@@ -179,9 +184,9 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         drop(self.stop.take());
-        if let Some(keeper) = self.keeper.take() {
-            // A panic of the keeper has been printed already.
-            keeper.join().ok();
+        if let Some(supervisor) = self.supervisor.take() {
+            // A panic of the supervisor has been printed already.
+            supervisor.join().ok();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What transactions cost on DynamoDB, by our calculator.
+//! Costs of transactions on DynamoDB, by our calculator.
 //!
 //! DynamoDB Local reports writes of one transaction that cost the same only once, and bills checks like reads. So the items of a
 //! transaction are read before and after it, on a way of their own that no meter sees, and weighed by [`weir_table::capacity`].
@@ -47,10 +47,10 @@ impl std::ops::Sub for Units {
     }
 }
 
-/// What transactions cost.
+/// The costs of transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Weight {
-    /// What all writes cost.
+    /// The costs of all writes.
     pub all: Units,
     /// What DynamoDB Local reports: each cost that a transaction has once, and a check like a read.
     pub reported: Units,

@@ -52,15 +52,15 @@ macro_rules! scenes {
 /// A back-end of a scene's own.
 #[derive(Debug)]
 pub struct Stage {
-    /// Its store.
+    /// The store of the stage.
     pub store: Store<Watched<AnyBackend>>,
-    /// What the store is asked.
+    /// The calls of the store.
     pub watch: Watch,
-    /// Its clock.
+    /// The clock of the stage.
     pub clock: Clock,
     /// Whether it is on DynamoDB.
     pub is_dynamodb: bool,
-    /// What the names of its tables begin with.
+    /// The prefix of its table names.
     pub prefix: String,
 }
 

@@ -62,7 +62,7 @@ enum Kind {
     Query,
 }
 
-/// What is counted, and what is to fail. Cheap to clone.
+/// The counters of calls, and the planned faults. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Watch(Arc<Inner>);
 
@@ -74,10 +74,10 @@ struct Inner {
     plan: Mutex<Option<Plan>>,
     /// Fail every call.
     down: Mutex<Option<Strike>>,
-    /// Where the next batch get waits with what it has read.
+    /// The gate at which the next batch get waits with the items that it has read.
     hold: Mutex<Option<Arc<Hold>>>,
     hold_query: Mutex<Option<Arc<Hold>>>,
-    /// What transactions are weighed with, and what they weighed.
+    /// The scales for transactions, and the sums so far.
     scales: OnceLock<Scales>,
     weight: Mutex<Weight>,
 }
@@ -104,15 +104,15 @@ impl Hold {
 /// Which calls are to fail, and how.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// Those that go well before.
+    /// Calls that succeed before.
     skip: u64,
-    /// Those that fail.
+    /// Calls that fail.
     times: u64,
     strike: Strike,
 }
 
 impl Watch {
-    /// What was called.
+    /// The calls so far.
     #[must_use]
     pub fn calls(&self) -> Calls {
         *self.0.calls.lock()
@@ -129,7 +129,7 @@ impl Watch {
         self.0.scales.set(Scales::new(specs, beside)).ok();
     }
 
-    /// What transactions weighed so far.
+    /// The costs of transactions so far.
     #[must_use]
     pub fn weight(&self) -> Weight {
         *self.0.weight.lock()
@@ -208,9 +208,9 @@ impl Watch {
 /// A back-end under watch.
 #[derive(Debug)]
 pub struct Watched<B> {
-    /// What it hands its calls to.
+    /// The store that gets the calls.
     pub inner: B,
-    /// What it counts with, and what tells it when to fail.
+    /// The counters, and the planned faults.
     pub watch: Watch,
 }
 

@@ -6,16 +6,16 @@ use axum::http::Method;
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_framework::client::{Door, Refusal, ServerEvents};
+use weir_framework::client::{ApiClient, Refusal, ServerEvents};
 use weir_framework::once::OnceKey;
 use weir_framework::problem::{Problem, RetryAfter};
 use weir_framework::{App, Service, Settings};
 
 use crate::config::{Loaded, Source, StoreFlags};
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
 use crate::remote;
 use crate::settings;
+use crate::store_location::{Missing, StoreLocation};
 use crate::tables::Tables;
 use crate::time;
 
@@ -39,7 +39,7 @@ impl ApiFlags {
 /// A client of the API.
 #[derive(Debug)]
 pub struct Api {
-    door: Door,
+    client: ApiClient,
     alone: bool,
 }
 
@@ -51,43 +51,43 @@ impl Api {
         act: impl AsyncFnOnce(&Api) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         if let Some(remote) = &loaded.remote {
-            let door = Door::Remote(Box::new(remote::connect(remote)?));
-            return act(&Api { door, alone: false }).await;
+            let client = ApiClient::Remote(Box::new(remote::connect(remote)?));
+            return act(&Api { client, alone: false }).await;
         }
-        let place = Place::of(&loaded.config.store);
+        let location = StoreLocation::of(&loaded.config.store);
         let settings = Settings { run_jobs: false, ..settings::server(&loaded.config)? };
         let services = crate::services(loaded);
         let reach = async |tables: &Tables| {
-            let api = Api::reach(tables, settings, &place, &services).await?;
+            let api = Api::reach(tables, settings, &location, &services).await?;
             act(&api).await
         };
         // The servers' key, so that cursors and leases are valid there too.
         let cursors = settings::cursor_key(&loaded.config.auth)?;
-        place.with_cursors(Missing::Refuse, cursors, reach).await
+        location.with_cursors(Missing::Refuse, cursors, reach).await
     }
 
     async fn reach(
         tables: &Tables,
         settings: Settings,
-        place: &Place,
+        location: &StoreLocation,
         services: &[Box<dyn Service>],
     ) -> Result<Api, Failure> {
-        let door = match tables {
-            Tables::Server(client) => Door::Socket(client.clone()),
+        let client = match tables {
+            Tables::Server(client) => ApiClient::Socket(client.clone()),
             Tables::Own(store) => {
-                let data = place.folder().map(Into::into);
+                let data = location.folder().map(Into::into);
                 let app = App::open(store.clone(), settings, data, services).await?;
-                Door::own(&app, services)
+                ApiClient::own(&app, services)
             }
         };
-        let alone = matches!(door, Door::Own(_)) && place.folder().is_some();
-        Ok(Api { door, alone })
+        let alone = matches!(client, ApiClient::Own(_)) && location.folder().is_some();
+        Ok(Api { client, alone })
     }
 
-    /// Calls the API through `door`.
+    /// Calls the API through `client`.
     #[must_use]
-    pub fn new(door: Door) -> Api {
-        Api { door, alone: false }
+    pub fn new(client: ApiClient) -> Api {
+        Api { client, alone: false }
     }
 
     /// Sends a GET request.
@@ -95,7 +95,7 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.checked(self.door.call(Method::GET, path, None::<&()>).await)
+        self.checked(self.client.call(Method::GET, path, None::<&()>).await)
     }
 
     /// Sends a GET request. Returns none on 404.
@@ -103,7 +103,7 @@ impl Api {
     /// # Errors
     /// The API returns another error, or cannot be reached.
     pub async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Failure> {
-        match self.door.call(Method::GET, path, None::<&()>).await {
+        match self.client.call(Method::GET, path, None::<&()>).await {
             Ok(found) => Ok(Some(found)),
             Err(Refusal::Problem(problem)) if problem.status == 404 => Ok(None),
             Err(refusal) => Err(self.failure(refusal)),
@@ -115,7 +115,7 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn body(&self, path: &str) -> Result<Bytes, Failure> {
-        self.checked(self.door.body(path).await)
+        self.checked(self.client.body(path).await)
     }
 
     /// Sends a POST request.
@@ -127,7 +127,7 @@ impl Api {
         path: &str,
         body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
-        self.checked(self.door.call(Method::POST, path, Some(body)).await)
+        self.checked(self.client.call(Method::POST, path, Some(body)).await)
     }
 
     /// Sends a POST request with an idempotency key, so that repeated requests take effect once.
@@ -140,7 +140,7 @@ impl Api {
         body: &(impl Serialize + Sync),
         key: Option<&OnceKey>,
     ) -> Result<T, Failure> {
-        self.checked(self.door.call_once(Method::POST, path, Some(body), key).await)
+        self.checked(self.client.call_once(Method::POST, path, Some(body), key).await)
     }
 
     /// Sends a PUT request.
@@ -152,7 +152,7 @@ impl Api {
         path: &str,
         body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
-        self.checked(self.door.call(Method::PUT, path, Some(body)).await)
+        self.checked(self.client.call(Method::PUT, path, Some(body)).await)
     }
 
     /// Sends a PATCH request.
@@ -164,7 +164,7 @@ impl Api {
         path: &str,
         body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
-        self.checked(self.door.call(Method::PATCH, path, Some(body)).await)
+        self.checked(self.client.call(Method::PATCH, path, Some(body)).await)
     }
 
     /// Sends a POST request whose body comes in pieces, in any format.
@@ -177,7 +177,7 @@ impl Api {
         content_type: &'static str,
         pieces: impl Iterator<Item = Bytes> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.checked(self.door.upload(path, content_type, pieces).await)
+        self.checked(self.client.upload(path, content_type, pieces).await)
     }
 
     /// Opens a stream of server-sent events, after the event `last` if one is given.
@@ -185,7 +185,7 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn events(&self, path: &str, last: Option<&str>) -> Result<ServerEvents, Failure> {
-        self.checked(self.door.events(path, last).await)
+        self.checked(self.client.events(path, last).await)
     }
 
     fn checked<T>(&self, called: Result<T, Refusal>) -> Result<T, Failure> {
@@ -194,8 +194,8 @@ impl Api {
 
     /// The failure of a call. Only a server elsewhere asks for credentials, so only then is there advice about them.
     fn failure(&self, refusal: Refusal) -> Failure {
-        let advice = match (&self.door, &refusal) {
-            (Door::Remote(_), Refusal::Problem(problem)) => advice(problem),
+        let advice = match (&self.client, &refusal) {
+            (ApiClient::Remote(_), Refusal::Problem(problem)) => advice(problem),
             _ => None,
         };
         let failure = Failure::from(refusal);
@@ -216,7 +216,7 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.checked(self.door.call(Method::DELETE, path, None::<&()>).await)
+        self.checked(self.client.call(Method::DELETE, path, None::<&()>).await)
     }
 }
 

@@ -32,7 +32,7 @@ pub struct StoreHealth {
     pub backend: String,
     /// State of the store, as `/readyz` reports it: `ready`, `not_ready` or `draining`.
     pub status: String,
-    /// Time that the store took to answer, in milliseconds.
+    /// Response time of the store, in milliseconds.
     pub latency_ms: f64,
     /// Reason when the store is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub struct JobsHealth {
     pub total: u64,
     /// Names of jobs whose last run failed.
     pub failed: Vec<String>,
-    /// Names of jobs that are more than a minute behind the changes that they follow.
+    /// Names of jobs that are late, as the list of jobs has them.
     pub late: Vec<String>,
 }
 

@@ -47,7 +47,7 @@ pub struct DayTotals {
     pub date: String,
     /// IANA time zone of the org at the end of the day.
     pub timezone: String,
-    /// Whose spend the quotas limited at the end of the day.
+    /// Scope of the spend that the quotas limited at the end of the day.
     pub quota_scope: QuotaScope,
     /// Source of the day's quotas, chain and time zone.
     pub config_basis: ConfigBasis,

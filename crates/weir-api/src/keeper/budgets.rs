@@ -29,7 +29,7 @@ pub struct Budget {
     pub day: String,
     /// IANA time zone of the org.
     pub timezone: String,
-    /// Whose spend the quotas limit.
+    /// Scope of the spend that the quotas limit.
     pub quota_scope: QuotaScope,
     /// Spend on all models so far today, in micro-USD.
     pub spent_usd_micros: u64,

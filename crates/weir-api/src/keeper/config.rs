@@ -37,7 +37,7 @@ fn shard_count() -> Schema {
         .into()
 }
 
-/// Whose spend a quota limits.
+/// Scope of the spend that a quota limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum QuotaScope {
@@ -86,7 +86,7 @@ pub struct OrgConfig {
     /// IANA time zone in which the org's days begin and end.
     #[schema(format = "time-zone", example = "America/New_York")]
     pub timezone: String,
-    /// Whose spend the quotas limit: all apps together (`ORG`), or each app by itself (`APP`).
+    /// Scope of the spend that the quotas limit: all apps together (`ORG`), or each app by itself (`APP`).
     #[schema(pattern = "^(ORG|APP)$", example = "ORG")]
     pub quota_scope: String,
     /// The chain of model labels, preferred model first.
@@ -144,7 +144,7 @@ pub struct EffectiveConfig {
     pub client_id: String,
     /// IANA time zone in which days begin and end.
     pub timezone: String,
-    /// Whose spend the quotas limit.
+    /// Scope of the spend that the quotas limit.
     pub quota_scope: QuotaScope,
     /// The chain of model labels, preferred model first.
     pub model_ordering: Vec<String>,
@@ -202,7 +202,7 @@ pub struct DeletionResponse {
     /// Time of the deletion.
     #[schema(format = DateTime)]
     pub deleted_at: String,
-    /// Time until which it can be restored. Its id is taken until then.
+    /// Time until which the org or the app can be restored. Its id is taken until then.
     #[schema(format = DateTime)]
     pub restorable_until: String,
 }
@@ -212,7 +212,7 @@ pub struct DeletionResponse {
 pub struct PendingConfig {
     /// IANA time zone in which days will begin and end.
     pub timezone: String,
-    /// Whose spend the quotas will limit.
+    /// Scope of the spend that the quotas will limit.
     pub quota_scope: QuotaScope,
     /// Time at which the change takes effect.
     #[schema(format = DateTime)]

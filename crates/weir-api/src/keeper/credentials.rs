@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::config::SecretLink;
 use crate::secret::{Secret, in_clear};
 
-/// How to rotate a client's secret.
+/// Rotation of a client's secret.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RotationRequest {

@@ -34,7 +34,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     }
 }
 
-/// How closely a client has to watch a quota.
+/// Frequency at which a client has to check a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum QuotaMode {
@@ -73,7 +73,7 @@ pub struct ModelSelection<'a> {
     /// Price of the recommended model; absent when it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pricing: Option<ModelPricing<'a>>,
-    /// How long to use this selection.
+    /// Advice on how long to use the selection.
     pub client_guidance: ClientGuidance<'a>,
     /// Time of the selection.
     #[schema(format = DateTime)]
@@ -98,7 +98,7 @@ pub struct RecommendedModel<'a> {
     /// Vendor of the model, when its label names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<Cow<'a, str>>,
-    /// Why this model: `NORMAL`, `QUOTA_EXCEEDED_{label}`, `STICKY_FALLBACK` or `MANUAL_OVERRIDE`.
+    /// Reason of the recommendation: `NORMAL`, `QUOTA_EXCEEDED_{label}`, `STICKY_FALLBACK` or `MANUAL_OVERRIDE`.
     pub reason: Cow<'a, str>,
     /// Description of the model.
     pub description: Cow<'a, str>,
@@ -107,9 +107,9 @@ pub struct RecommendedModel<'a> {
 /// State of the quotas of a chain.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct QuotaStatus<'a> {
-    /// Whose spend the quotas limit.
+    /// Scope of the spend that the quotas limit.
     pub scope: QuotaScope,
-    /// How closely the client has to watch the quota.
+    /// Frequency at which the client has to check the quota.
     pub mode: QuotaMode,
     /// Label of the recommended model, or of the last model when all quotas are spent.
     pub current_model: Option<Cow<'a, str>>,
@@ -164,13 +164,13 @@ pub struct ModelPricing<'a> {
     pub source: PriceSource,
 }
 
-/// How long a client uses a selection.
+/// Advice on how long a client uses a selection.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ClientGuidance<'a> {
-    /// How often to select again, like `PERIODIC_300S`.
+    /// Interval at which to select again, like `PERIODIC_300S`.
     pub check_frequency: Cow<'a, str>,
     /// Seconds for which the client may use this selection.
     pub cache_duration_secs: u64,
-    /// Why, in a sentence.
+    /// Explanation of the advice, in a sentence.
     pub explanation: Cow<'a, str>,
 }

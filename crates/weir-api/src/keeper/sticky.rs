@@ -22,7 +22,7 @@ pub struct StickyFallback {
     /// Label of the model that was in use before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_model_label: Option<String>,
-    /// Why the chain moved: `QUOTA_EXCEEDED` or `MANUAL_OVERRIDE`.
+    /// Reason of the move: `QUOTA_EXCEEDED` or `MANUAL_OVERRIDE`.
     pub reason: String,
     /// Time at which the chain moved.
     #[schema(format = DateTime)]

@@ -94,7 +94,7 @@ pub struct SubmissionResponse<'a> {
     pub message: Cow<'a, str>,
     /// Whether the submission was recorded before. `processing` then repeats the first response.
     pub duplicate: bool,
-    /// How the submission was recorded.
+    /// Record of the submission: its day, cost and shard.
     pub processing: SubmissionProcessing,
     /// Spend on the model so far today, as of the last aggregation.
     pub daily_total: DailyTotal,
@@ -103,7 +103,7 @@ pub struct SubmissionResponse<'a> {
     pub timestamp: Cow<'a, str>,
 }
 
-/// How a submission was recorded.
+/// Record of a submission: its day, cost and shard.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SubmissionProcessing {
     /// Shard whose counters include the submission.

@@ -87,7 +87,7 @@ pub struct Webhook {
     pub updated_at: String,
 }
 
-/// What became of a notice.
+/// Delivery status of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookDeliveryStatus {
@@ -114,7 +114,7 @@ impl WebhookDeliveryStatus {
     }
 }
 
-/// A notice to a webhook, and what became of it.
+/// A notice to a webhook, with its delivery status.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct WebhookDelivery {
     /// Sequence of the notice in its org. Numbers grow without gaps; a webhook gets those that it subscribes to.
@@ -125,14 +125,14 @@ pub struct WebhookDelivery {
     #[serde(rename = "type")]
     #[schema(example = "quota.threshold")]
     pub kind: String,
-    /// What became of the notice.
+    /// Delivery status of the notice.
     pub status: WebhookDeliveryStatus,
     /// Number of attempts to send the notice, replays included.
     pub attempts: u32,
     /// HTTP status of the last attempt, if it got a response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_status: Option<u16>,
-    /// Why the last attempt failed, if it did.
+    /// Error of the last attempt, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// Time at which the notice was queued.

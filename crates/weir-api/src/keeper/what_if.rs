@@ -53,9 +53,9 @@ pub struct SimulationResponse {
     pub requests: u64,
     /// Number of submissions that were replayed together; numbers of the simulation are multiples of it.
     pub requests_per_step: u64,
-    /// What was recorded.
+    /// The recorded day.
     pub recorded: RecordedDay,
-    /// What would have happened: one entry where all apps share the quotas, else one for each app.
+    /// The simulated days: one entry where all apps share the quotas, else one for each app.
     pub simulated: Vec<SimulatedDay>,
 }
 

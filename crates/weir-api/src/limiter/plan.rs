@@ -58,14 +58,14 @@ pub enum LevelKind {
     Entity,
 }
 
-/// What would happen to each level.
+/// Effect of the changes on each level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanLimitsResponse {
     /// Changes in the order of the request.
     pub changes: Vec<PlannedChange>,
 }
 
-/// What would happen to a level.
+/// Effect of a change on a level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlannedChange {
     /// Kind of the level.

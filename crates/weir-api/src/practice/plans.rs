@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::formats::Line;
 
-/// What a plan is called and allows. `-1` as a limit means unlimited.
+/// Name and limits of a plan. `-1` as a limit means unlimited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRequest {

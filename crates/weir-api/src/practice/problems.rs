@@ -167,7 +167,7 @@ pub struct ProblemPatch {
     pub version: Option<u64>,
 }
 
-/// Why a problem needs a review.
+/// The reason why a problem needs a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProblemReviewRequest {

@@ -33,7 +33,7 @@ pub struct UsageStats {
     pub executions: u64,
     /// Usage of each day, the oldest first.
     pub days: Vec<DayStats>,
-    /// Users who used most, of the first 100 of each day.
+    /// Users with the most usage, of the first 100 of each day.
     pub top_users: Vec<TopUser>,
 }
 
@@ -47,11 +47,11 @@ pub struct DayStats {
     pub hints: u64,
     /// Executions of all users.
     pub executions: u64,
-    /// Users who did anything.
+    /// Number of users who did an action.
     pub active_users: u64,
 }
 
-/// How much a user used.
+/// Usage of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TopUser {
     /// Id of the user.
@@ -60,7 +60,7 @@ pub struct TopUser {
     pub total: u64,
 }
 
-/// Which rollups to compare with the counters.
+/// The rollups to compare with the counters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyStatsRequest {
@@ -79,7 +79,7 @@ pub struct VerifyStatsResponse {
     /// Day of the rollups.
     #[schema(format = Date)]
     pub date: String,
-    /// Users who did anything on the day.
+    /// Number of users who did an action on the day.
     pub active_users: u64,
     /// Sum of all counters of the day.
     pub computed: UsageCounts,
@@ -89,7 +89,7 @@ pub struct VerifyStatsResponse {
     pub is_repaired: bool,
 }
 
-/// How often each action was done.
+/// Number of times that each action was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UsageCounts {
     /// Hints given.

@@ -36,7 +36,7 @@ pub struct TakeUsageRequest {
     pub idempotency_key: Option<String>,
 }
 
-/// The answer to a request to do an action. A refusal has the same fields.
+/// The response to a request to do an action. A refusal has the same fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TakeUsageResponse {
     /// Action of the request.
@@ -44,16 +44,16 @@ pub struct TakeUsageResponse {
     /// Day on which the action counts.
     #[schema(format = Date)]
     pub date: String,
-    /// How often the user did the action on that day.
+    /// Number of times that the user did the action on that day.
     pub count: u64,
     /// Limit of the day; -1 for any number.
     pub limit: i64,
-    /// How often the user may still do the action on that day; `null` for any number.
+    /// Number of times that the user may still do the action on that day; `null` for any number.
     pub remaining: Option<u64>,
     /// Time at which the next day starts.
     #[schema(format = DateTime)]
     pub resets_at: String,
-    /// Whether the request was counted before, and this repeats its answer.
+    /// Whether the request was counted before, and this repeats its response.
     pub is_repeated: bool,
 }
 
@@ -62,11 +62,11 @@ pub struct TakeUsageResponse {
 pub struct ActionUsage {
     /// Action that was done.
     pub action: UsageAction,
-    /// How often the user did the action.
+    /// Number of times that the user did the action.
     pub count: u64,
     /// Limit of the user's present plan; -1 for any number.
     pub limit: i64,
-    /// How often the user may still do the action; `null` for any number.
+    /// Number of times that the user may still do the action; `null` for any number.
     pub remaining: Option<u64>,
 }
 
@@ -108,7 +108,7 @@ pub struct UsageLogEntry {
     pub metadata: Option<Value>,
 }
 
-/// Which counters to compare with the log.
+/// The counters to compare with the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecountRequest {

@@ -166,27 +166,27 @@ pub struct ModelComparison {
     pub is_saturated: bool,
 }
 
-/// How far two models agree, in the reviews in which both responded.
+/// Agreement of two models, in the reviews in which both responded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PairComparison {
     /// Ids of the models, sorted.
     #[schema(min_items = 2, max_items = 2)]
     pub models: Vec<String>,
-    /// Number of reviews in which both responded.
+    /// Number of reviews in which both models responded.
     pub reviews: u64,
-    /// Number of issues that both found.
+    /// Number of issues that both models found.
     pub shared: u64,
-    /// Number of findings that only the first made.
+    /// Number of findings that only the first model made.
     pub only_first: u64,
-    /// Number of findings that only the second made.
+    /// Number of findings that only the second model made.
     pub only_second: u64,
-    /// Number of units (review, file, category) in which both have findings.
+    /// Number of units (review, file, category) in which both models have findings.
     pub units_both: u64,
-    /// Number of units in which only the first has findings.
+    /// Number of units in which only the first model has findings.
     pub units_first: u64,
-    /// Number of units in which only the second has findings.
+    /// Number of units in which only the second model has findings.
     pub units_second: u64,
-    /// Number of units in which neither has findings.
+    /// Number of units in which neither model has findings.
     pub units_neither: u64,
     /// Positive agreement over findings, from 0 to 1.
     pub positive_agreement: Estimate,

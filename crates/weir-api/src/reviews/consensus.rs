@@ -7,7 +7,7 @@ use super::findings::Severity;
 use super::formats::{FindingId, ReviewModelId};
 use super::review::ReviewRef;
 
-/// How sure a consensus is, by the share of models that agree.
+/// Confidence in a consensus, by the share of models that agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
@@ -44,7 +44,7 @@ pub struct Consensus {
     pub models_asked: u64,
     /// Share of the models that agree, from 0 to 1.
     pub agreement_ratio: f64,
-    /// How sure the consensus is.
+    /// Confidence in the consensus.
     pub confidence: Confidence,
     /// Highest severity that two models agree on, or else the highest.
     pub severity: Severity,

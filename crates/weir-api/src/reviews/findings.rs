@@ -64,7 +64,7 @@ pub struct Finding {
     pub suggestion: Option<String>,
     /// Whether another model found the issue too.
     pub in_consensus: bool,
-    /// What a person says of the finding.
+    /// Feedback of a person on the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
 }
@@ -80,7 +80,7 @@ pub struct ListedFinding {
     pub finding: Finding,
 }
 
-/// What a person says of a finding.
+/// Verdict of a person on a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -94,7 +94,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeedbackRequest {
-    /// What the person says of the finding.
+    /// Verdict of the person on the finding.
     pub verdict: Verdict,
     /// Name of the person.
     #[schema(value_type = UserName)]
@@ -104,7 +104,7 @@ pub struct FeedbackRequest {
 /// Feedback on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Feedback {
-    /// What the person says of the finding.
+    /// Verdict of the person on the finding.
     pub verdict: Verdict,
     /// Name of the person.
     pub by: String,

@@ -66,13 +66,13 @@ pub struct NewReview {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 20)]
     pub responses: Vec<NewResponse>,
-    /// Where models agree; computed by default.
+    /// Consensus of the models; computed by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 1_000)]
     pub consensus: Option<Vec<NewConsensus>>,
 }
 
-/// How far a new review is.
+/// Status of a new review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedStatus {
@@ -193,13 +193,13 @@ pub struct CompleteRequest {
     #[serde(default)]
     #[schema(inline, default = "completed")]
     pub status: CompletedStatus,
-    /// Where models agree; computed by default.
+    /// Consensus of the models; computed by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 1_000)]
     pub consensus: Option<Vec<NewConsensus>>,
 }
 
-/// How a review ends.
+/// Final status of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletedStatus {

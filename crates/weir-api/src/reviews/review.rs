@@ -7,7 +7,7 @@ use super::consensus::Consensus;
 use super::findings::Finding;
 use super::responses::Response;
 
-/// How far a review is.
+/// Status of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
@@ -43,7 +43,7 @@ pub struct Review {
     /// Time of the review.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// How far the review is.
+    /// Status of the review.
     pub status: ReviewStatus,
     /// Models that responded or failed, sorted.
     pub models_used: Vec<String>,

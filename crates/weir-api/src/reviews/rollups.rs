@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::formats::{CalendarDate, RepoPath};
 
-/// Which rollups to verify.
+/// The rollups to verify.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyRollupsRequest {

@@ -36,6 +36,8 @@ pub struct Job {
     pub failures: u64,
     /// Delay behind the changes that the job follows.
     pub lag_ms: u64,
+    /// Whether the job is late: the delay exceeds a minute and three of the job's pauses, and no other instance runs the job.
+    pub late: bool,
     /// Instance that holds the job's lease.
     pub leased_by: Option<String>,
 }
@@ -79,7 +81,7 @@ pub enum JobState {
     Stopping,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobOutcome {

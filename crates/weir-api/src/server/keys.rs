@@ -21,7 +21,7 @@ pub struct NewSigningKey {
     pub previous_ended: bool,
 }
 
-/// How the signing key is replaced.
+/// Replacement of the signing key.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SigningKeyRotation {

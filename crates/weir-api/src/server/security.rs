@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Something that happened to credentials.
+/// A security event: a credential was issued, changed, revoked or refused.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SecurityEvent {
     /// Id of the event.
@@ -11,7 +11,7 @@ pub struct SecurityEvent {
     /// Time of the event.
     #[schema(format = DateTime)]
     pub at: String,
-    /// What happened, such as `token_issued` or `sign_in_failed`.
+    /// Action of the event, such as `token_issued` or `sign_in_failed`.
     pub action: String,
     /// Subject of the caller; null if the credentials were refused.
     pub actor: Option<String>,

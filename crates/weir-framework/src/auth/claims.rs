@@ -11,6 +11,8 @@ use super::secret::random;
 pub const ID_MAX: usize = 512;
 /// Maximum length in bytes of a token's id.
 pub const JTI_MAX: usize = 128;
+/// Maximum length in bytes of the id of a signing key in a claim.
+const KID_MAX: usize = 64;
 /// Tolerance for tokens issued in the future, because the clocks of instances differ slightly.
 pub const SKEW_SECS: u64 = 60;
 
@@ -64,6 +66,9 @@ pub struct Claims {
     /// Id of the refresh token of the access token of a session. Revoking that one revokes this one, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_jti: Option<String>,
+    /// Id of the key that signed the access token of a session. Ending that key ends the session, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_kid: Option<String>,
     /// Time of issue.
     pub iat: u64,
     /// Time of expiry: the first second at which the token is no longer valid.
@@ -117,6 +122,8 @@ impl Claims {
             Some("the org or app is empty or too long")
         } else if !jtis.into_iter().all(|jti| fits(jti, JTI_MAX)) {
             Some("a token id is empty or too long")
+        } else if !self.parent_kid.as_ref().is_none_or(|kid| fits(kid, KID_MAX)) {
+            Some("a key id is empty or too long")
         } else if self.exp <= self.iat {
             Some("it expires before it is issued")
         } else {

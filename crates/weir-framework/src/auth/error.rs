@@ -58,6 +58,9 @@ pub enum AuthError {
     /// The token is refused.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// A session with the scope of the token would be longer than a cookie may be.
+    #[error("the scope is too long for a session")]
+    TooLongForCookie,
     /// The key is not the admin key.
     #[error("the key is not the admin key")]
     WrongKey,

@@ -1,4 +1,4 @@
-//! What a credential may do: pure rules, no store and no clock.
+//! The access that a credential grants: pure rules, no store and no clock.
 //!
 //! [`super::scope`] converts a [`Grants`] to text and back without loss: grants are unique and sorted, no id is empty, and
 //! inner grants of a kind with two parts (`org:1 app:x`) belong to one outer tenant that is not granted as a whole.
@@ -29,7 +29,7 @@ impl Access {
         self == Access::Write || other == Access::Read || self == other
     }
 
-    /// What both permit.
+    /// The access that both permit.
     pub(super) fn and(self, other: Access) -> Access {
         match (self.includes(other), other.includes(self)) {
             (true, _) => other,
@@ -88,7 +88,7 @@ impl Ord for Grant {
     }
 }
 
-/// Everything that a credential permits.
+/// The grants of a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grants {
     admin: bool,
@@ -101,7 +101,7 @@ pub struct Grants {
 pub struct GrantError {
     /// The wrong part, shortened if it is long.
     pub part: String,
-    /// What is wrong with it.
+    /// The reason why it is refused.
     pub problem: String,
 }
 

@@ -62,12 +62,7 @@ impl<B: Backend> Auth<B> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify_as(TokenType::Refresh, token, now_ms)?;
         let claims = &verified.claims;
-        if self.ended_keys.check_in_store(verified.kid(), now_ms).await? {
-            return Err(TokenError::UnknownKey.into());
-        }
-        if self.revocations.check_in_store(claims, now_ms).await? {
-            return Err(TokenError::Revoked.into());
-        }
+        self.check_in_store(&verified.identity, now_ms).await?;
         let holder = Holder {
             subject: &claims.sub,
             org_id: claims.org_id.as_deref(),
@@ -150,7 +145,7 @@ impl<B: Backend> Auth<B> {
         };
         let claims = Arc::clone(&verified.claims);
         self.revocations.revoke((&*claims).into(), now_ms).await?;
-        if issued::is_operator(&claims.sub) {
+        if issued::is_operator(&claims.sub) || claims.token_type == TokenType::Session {
             self.issued.mark_revoked(&claims.jti, now_ms).await?;
         }
         Ok(Some(claims))
@@ -163,12 +158,11 @@ impl<B: Backend> Auth<B> {
     pub async fn revoke_all_of(&self, token: &str) -> Result<String, AuthError> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify(token, now_ms)?;
-        if self.ended_keys.check_in_store(verified.kid(), now_ms).await? {
-            return Err(TokenError::UnknownKey.into());
+        // A session works in its cookie only, and ending it leaves the subject's tokens alone.
+        if verified.claims.token_type == TokenType::Session {
+            return Err(TokenError::WrongType.into());
         }
-        if self.revocations.check_in_store(&verified.claims, now_ms).await? {
-            return Err(TokenError::Revoked.into());
-        }
+        self.check_in_store(&verified.identity, now_ms).await?;
         self.revocations.revoke_all(&verified.claims.sub, now_ms).await?;
         Ok(verified.claims.sub.clone())
     }
@@ -224,6 +218,7 @@ impl<'a> Holder<'a> {
             token_type,
             parent_jti,
             root_jti: None,
+            parent_kid: None,
             lifetime_secs,
         }
     }

@@ -34,8 +34,10 @@ pub mod token;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use ring::hmac;
 use weir_table::clock::Clock;
+use weir_table::retry::{TRIES_MAX, pause};
 use weir_table::{Backend, Error, Result, Store};
 
 use admin_key::{AdminKey, Ensured};
@@ -48,6 +50,7 @@ use issued::Issued;
 use revocation::{RevocationCounts, Revocations};
 use scope_kind::ScopeKinds;
 pub use secret::Secret;
+use session::ADMIN_SESSIONS;
 pub use settings::Settings;
 use signing::{Jwks, Keyring, SigningKey};
 use token::Tokens;
@@ -61,6 +64,22 @@ pub struct Identity {
     pub grants: Grants,
     /// Claims of the token, if the caller sent one.
     pub claims: Option<Arc<Claims>>,
+    /// The key that the identity depends on. It holds no longer than that key.
+    pub proof: Proof,
+}
+
+/// The key that an identity depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// The admin key after so many changes, as far as this instance knows.
+    AdminKey {
+        /// Number of changes.
+        changes: u64,
+    },
+    /// The signing key with this id, of a token or a session.
+    SignedBy(Arc<str>),
+    /// None: the caller reaches the socket in the data folder.
+    Socket,
 }
 
 /// Authentication: the admin key, tokens and revocation.
@@ -69,7 +88,8 @@ pub struct Auth<B> {
     clock: Clock,
     access_secs: u64,
     refresh_secs: u64,
-    admin: Arc<Identity>,
+    /// The identity of callers with the admin key, which is a new one whenever the key changes.
+    admin: RwLock<Arc<Identity>>,
     admin_key: AdminKey<B>,
     tokens: Tokens,
     revocations: Revocations<B>,
@@ -112,12 +132,11 @@ impl<B: Backend> Auth<B> {
                            configure another key";
             return Err(Error::invalid("signing.key", problem));
         }
-        let admin = Identity { subject: "admin".to_owned(), grants: Grants::admin(), claims: None };
         Ok(Auth {
             clock,
             access_secs: settings.access_secs,
             refresh_secs: settings.refresh_secs,
-            admin: Arc::new(admin),
+            admin: RwLock::new(admin_identity(0)),
             admin_key,
             tokens: Tokens::new(settings.issuer.as_str(), keyring, scope_kinds),
             revocations: Revocations::new(store.clone(), settings.cache_secs),
@@ -152,14 +171,24 @@ impl<B: Backend> Auth<B> {
         self.admin_key.exists().await
     }
 
-    /// Replaces the admin key, and ends the sessions that it opened.
+    /// Replaces the admin key, and ends the sessions that it opened: both or neither, so that the new key is never lost.
     ///
     /// # Errors
     /// The key is a configured one, or the store fails.
     pub async fn rotate_admin_key(&self) -> Result<Secret> {
-        let key = self.admin_key.rotate().await?;
-        self.end_admin_sessions().await?;
-        Ok(key)
+        for attempt in 0..TRIES_MAX {
+            pause(attempt).await;
+            let end = self.revocations.revoke_all_write(ADMIN_SESSIONS, self.clock.now_ms());
+            let rotated = self.admin_key.rotate_with(end.await?).await;
+            self.revocations.forget(ADMIN_SESSIONS);
+            if let Some(key) = rotated? {
+                if let Err(error) = self.mark_admin_sessions().await {
+                    tracing::warn!(%error, "sessions that ended are still listed as open");
+                }
+                return Ok(key);
+            }
+        }
+        Err(Error::Conflict)
     }
 
     /// The identity of a caller with this admin key.
@@ -167,11 +196,14 @@ impl<B: Backend> Auth<B> {
     /// # Errors
     /// It is not the key, or the store fails.
     pub async fn authenticate_key(&self, presented: &str) -> Result<Arc<Identity>, AuthError> {
-        if self.admin_key.check(presented).await? {
-            Ok(Arc::clone(&self.admin))
-        } else {
-            Err(AuthError::WrongKey)
+        let changes = self.admin_key.check(presented).await?.ok_or(AuthError::WrongKey)?;
+        let admin = Arc::clone(&self.admin.read());
+        if admin.proof == (Proof::AdminKey { changes }) {
+            return Ok(admin);
         }
+        let admin = admin_identity(changes);
+        *self.admin.write() = Arc::clone(&admin);
+        Ok(admin)
     }
 
     /// The identity of a caller with this access token.
@@ -190,22 +222,57 @@ impl<B: Backend> Auth<B> {
     ) -> Result<Arc<Identity>, AuthError> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify_as(token_type, token, now_ms)?;
-        if self.revocations.check(&verified.claims, now_ms).await? {
-            return Err(TokenError::Revoked.into());
-        }
-        if self.ended_keys.check(verified.kid(), now_ms).await? {
+        // Of other tokens the verification has found the key.
+        if token_type == TokenType::Session && !self.has_keys_of(&verified.identity) {
             return Err(TokenError::UnknownKey.into());
         }
+        self.check(&verified.identity, now_ms).await?;
         Ok(Arc::clone(&verified.identity))
     }
 
+    /// Whether this instance has the signing keys that an identity depends on.
+    fn has_keys_of(&self, identity: &Identity) -> bool {
+        signed_by(identity).all(|kid| self.tokens.has_key(kid))
+    }
+
+    /// Checks that neither the token of this identity has been revoked nor a key that it depends on has ended.
+    async fn check(&self, identity: &Identity, now_ms: u64) -> Result<(), AuthError> {
+        let Some(claims) = identity.claims.as_deref() else { return Ok(()) };
+        if self.revocations.check(claims, now_ms).await? {
+            return Err(TokenError::Revoked.into());
+        }
+        for kid in signed_by(identity) {
+            if self.ended_keys.check(kid, now_ms).await? {
+                return Err(TokenError::UnknownKey.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Like [`Auth::check`], but without the caches. For what will last longer than they do.
+    async fn check_in_store(&self, identity: &Identity, now_ms: u64) -> Result<(), AuthError> {
+        let Some(claims) = identity.claims.as_deref() else { return Ok(()) };
+        for kid in signed_by(identity) {
+            if self.ended_keys.check_in_store(kid, now_ms).await? {
+                return Err(TokenError::UnknownKey.into());
+            }
+        }
+        if self.revocations.check_in_store(claims, now_ms).await? {
+            return Err(TokenError::Revoked.into());
+        }
+        Ok(())
+    }
+
     /// Whether this identity, which was authenticated before, still is: its token or session has neither expired nor been
-    /// revoked. If the store cannot tell, it is not. The admin key always is.
+    /// revoked, and no key that it depends on has ended or been replaced. If the store cannot tell, it is not.
     pub async fn is_valid(&self, identity: &Identity) -> bool {
-        let Some(claims) = identity.claims.as_deref() else { return true };
         let now_ms = self.clock.now_ms();
-        now_ms / 1000 < claims.exp
-            && matches!(self.revocations.check(claims, now_ms).await, Ok(false))
+        if let Proof::AdminKey { changes } = identity.proof {
+            return matches!(self.admin_key.is_unchanged(changes).await, Ok(true));
+        }
+        identity.claims.as_deref().is_none_or(|claims| now_ms / 1000 < claims.exp)
+            && self.has_keys_of(identity)
+            && self.check(identity, now_ms).await.is_ok()
     }
 
     /// Whether configuration sets the admin key.
@@ -295,6 +362,27 @@ impl<B: Backend> Auth<B> {
     pub fn revocation_counts(&self) -> RevocationCounts {
         self.revocations.counts()
     }
+}
+
+/// The identity of callers with the admin key after so many changes.
+fn admin_identity(changes: u64) -> Arc<Identity> {
+    Arc::new(Identity {
+        subject: "admin".to_owned(),
+        grants: Grants::admin(),
+        claims: None,
+        proof: Proof::AdminKey { changes },
+    })
+}
+
+/// The ids of the signing keys that an identity depends on, each once: of the key that signed its token and, for a session,
+/// of the one that signed the token that opened it.
+fn signed_by(identity: &Identity) -> impl Iterator<Item = &str> {
+    let own = match &identity.proof {
+        Proof::SignedBy(kid) => Some(&**kid),
+        _ => None,
+    };
+    let parent = identity.claims.as_deref().and_then(|claims| claims.parent_kid.as_deref());
+    own.into_iter().chain(parent.filter(move |parent| Some(*parent) != own))
 }
 
 /// Runs an operation on the key file off the async threads.

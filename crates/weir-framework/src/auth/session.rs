@@ -3,7 +3,7 @@
 //! The cookie is a token of its own type, so that it works nowhere but in the cookie, is listed with the other tokens, and is
 //! revoked like them. Its scope is that of the credential. It ends after [`SESSION_SECS`], when it is signed out, and
 //! 1. for an access token: with that token, whatever ends it (its expiry, its revocation, that of its refresh token or of its
-//!    subject);
+//!    subject, or the end of the key that signed it);
 //! 2. for the admin key: when the key is rotated.
 //!
 //! A browser sends cookies also with requests that other sites cause. A request that changes something must therefore carry
@@ -22,10 +22,12 @@ use weir_table::{Backend, Result};
 use super::claims::{Claims, TokenType};
 use super::error::{AuthError, TokenError};
 use super::token::{Mint, Minted};
-use super::{Auth, Identity};
+use super::{Auth, Identity, signed_by};
 
 /// Lifetime of a session: a working day.
 pub const SESSION_SECS: u64 = 12 * 60 * 60;
+/// Longest session in bytes. Browsers ignore a cookie of more than 4096 bytes with its name and attributes.
+const TOKEN_MAX: usize = 3_900;
 /// Label under which the key of CSRF tokens is derived from the store's key.
 pub(super) const CSRF_KEY: &str = "weir-console: csrf";
 /// Prefix of the subject of sessions of the admin key. No client id has it.
@@ -57,17 +59,21 @@ pub fn display_name(subject: &str) -> &str {
 }
 
 impl<B: Backend> Auth<B> {
-    /// Opens a session for a caller that has authenticated itself; `name` is that of the person behind the admin key.
+    /// Opens a session for the holder of the admin key or of an access token; `name` is that of the person behind the admin
+    /// key.
     ///
     /// # Errors
-    /// The name is out of bounds, the caller's token is about to expire, or the store fails.
-    pub async fn open_session(&self, caller: &Identity, name: &str) -> Result<Minted, AuthError> {
+    /// The credential is not valid or has too long a scope, the name is out of bounds, or the store fails.
+    pub async fn open_session(&self, credential: &str, name: &str) -> Result<Minted, AuthError> {
+        let caller = self.authenticate_any(credential).await?;
         let parent = caller.claims.as_deref();
         let subject = match parent {
             Some(claims) => claims.sub.clone(),
             None => format!("{ADMIN_PREFIX}{name}"),
         };
         let now_ms = self.session_issue_time(&subject, parent).await?;
+        // After the time of issue is known: a session is later than the revocations before it, which would not end it.
+        self.recheck(credential, &caller).await?;
         // Not longer than the token, because records about it expire with it.
         let left_secs = parent.map_or(u64::MAX, |claims| claims.exp.saturating_sub(now_ms / 1000));
         let lifetime_secs = SESSION_SECS.min(left_secs);
@@ -82,11 +88,37 @@ impl<B: Backend> Auth<B> {
             token_type: TokenType::Session,
             parent_jti: parent.map(|claims| claims.jti.as_str()),
             root_jti: parent.and_then(|claims| claims.parent_jti.as_deref()),
+            parent_kid: signed_by(&caller).next(),
             lifetime_secs,
         };
         let minted = self.tokens.mint(&mint, now_ms)?;
+        if minted.token.expose().len() > TOKEN_MAX {
+            return Err(AuthError::TooLongForCookie);
+        }
         self.issued.record_session(&minted.claims).await?;
         Ok(minted)
+    }
+
+    /// The identity of a caller with the admin key or an access token.
+    async fn authenticate_any(&self, credential: &str) -> Result<Arc<Identity>, AuthError> {
+        match self.authenticate_key(credential).await {
+            // A token has three parts.
+            Err(AuthError::WrongKey) if credential.matches('.').count() == 2 => {
+                self.authenticate_bearer(credential).await
+            }
+            checked => checked,
+        }
+    }
+
+    /// Checks a credential once more without the caches, which another instance may have made outdated.
+    async fn recheck(&self, credential: &str, caller: &Identity) -> Result<(), AuthError> {
+        if caller.claims.is_some() {
+            return self.check_in_store(caller, self.clock.now_ms()).await;
+        }
+        match self.admin_key.check_in_store(credential).await? {
+            true => Ok(()),
+            false => Err(AuthError::WrongKey),
+        }
     }
 
     /// The identity of the holder of this cookie.
@@ -117,12 +149,10 @@ impl<B: Backend> Auth<B> {
         self.issued.mark_sessions_revoked(now_ms, |subject| subject == session.sub).await
     }
 
-    /// Ends all sessions of the admin key, because it was replaced.
-    pub(super) async fn end_admin_sessions(&self) -> Result<()> {
-        let now_ms = self.clock.now_ms();
-        self.revocations.revoke_all(ADMIN_SESSIONS, now_ms).await?;
+    /// Records that all sessions of the admin key have ended, because it was replaced.
+    pub(super) async fn mark_admin_sessions(&self) -> Result<()> {
         let is_admin = |subject: &str| subject.starts_with(ADMIN_PREFIX);
-        self.issued.mark_sessions_revoked(now_ms, is_admin).await
+        self.issued.mark_sessions_revoked(self.clock.now_ms(), is_admin).await
     }
 
     /// The CSRF token of a session.
@@ -164,6 +194,7 @@ mod tests {
             jti: "j".to_owned(),
             parent_jti: None,
             root_jti: None,
+            parent_kid: None,
             iat: 1,
             exp: 2,
         }

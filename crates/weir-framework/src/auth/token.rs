@@ -10,7 +10,7 @@ use quick_cache::sync::Cache;
 use ring::digest;
 use weir_table::{Error, Result};
 
-use super::Identity;
+use super::{Identity, Proof};
 use super::claims::{Claims, TokenType, new_jti};
 use super::error::TokenError;
 use super::grant::Grants;
@@ -41,6 +41,8 @@ pub struct Mint<'a> {
     pub parent_jti: Option<&'a str>,
     /// Id of the token that that one comes from.
     pub root_jti: Option<&'a str>,
+    /// Id of the key that signed the token that it comes from, for a session.
+    pub parent_kid: Option<&'a str>,
     /// Lifetime.
     pub lifetime_secs: u64,
 }
@@ -61,7 +63,7 @@ pub struct Verified {
     pub claims: Arc<Claims>,
     /// The identity of the caller.
     pub identity: Arc<Identity>,
-    kid: String,
+    kid: Arc<str>,
 }
 
 impl Verified {
@@ -148,6 +150,7 @@ impl Tokens {
             jti: new_jti(issued_ms)?,
             parent_jti: mint.parent_jti.map(str::to_owned),
             root_jti: mint.root_jti.map(str::to_owned),
+            parent_kid: mint.parent_kid.map(str::to_owned),
             iat,
             exp: iat.saturating_add(mint.lifetime_secs),
         };
@@ -206,10 +209,14 @@ impl Tokens {
         claims.check(&self.issuer)?;
         let grants = Grants::parse(&claims.scope, &self.scope_kinds);
         let grants = grants.map_err(|_| TokenError::Malformed("the scope is not one of ours"))?;
-        let claims = Arc::new(claims);
-        let identity =
-            Identity { subject: claims.sub.clone(), grants, claims: Some(Arc::clone(&claims)) };
-        Ok(Verified { claims, identity: Arc::new(identity), kid: key.kid().to_owned() })
+        let (claims, kid) = (Arc::new(claims), Arc::from(key.kid()));
+        let identity = Identity {
+            subject: claims.sub.clone(),
+            grants,
+            claims: Some(Arc::clone(&claims)),
+            proof: Proof::SignedBy(Arc::clone(&kid)),
+        };
+        Ok(Verified { claims, identity: Arc::new(identity), kid })
     }
 
     /// Number of cached tokens.

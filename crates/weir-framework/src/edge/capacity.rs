@@ -2,7 +2,7 @@
 //!
 //! A request holds a permit while the server works on it, and none while its body is on its way: slow clients cost a
 //! connection, not a permit. When all permits are taken, probes and operators take one of a small reserve.
-//! Why: `docs/adr/0038-front-door.md`.
+//! Why: `docs/adr/0038-permits-and-reserves.md`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
@@ -26,7 +26,7 @@ const RETRY_SECS: u64 = 1;
 /// `Authorization` of an operator who sends the admin key as a bearer token.
 const BEARER_ADMIN_KEY: &str = "bearer wak_";
 
-/// Who a permit is for.
+/// The kind of caller that a permit is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Pool {

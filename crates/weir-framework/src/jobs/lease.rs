@@ -96,15 +96,15 @@ impl Lease {
     /// Records the end of the run, which releases the lease. Returns the item, or none if another
     /// instance had taken the job over or the store failed.
     pub(super) async fn end(&self, held: Held, finish: &Finish<'_>) -> Option<Record> {
-        self.tell(&writes::end(&self.job, held.fence, finish)).await
+        self.write_with_retries(&writes::end(&self.job, held.fence, finish)).await
     }
 
     /// Releases the lease.
     pub(super) async fn release(&self, held: Held) {
-        self.tell(&writes::release(&self.job, held.fence)).await;
+        self.write_with_retries(&writes::release(&self.job, held.fence)).await;
     }
 
-    async fn tell(&self, write: &Write) -> Option<Record> {
+    async fn write_with_retries(&self, write: &Write) -> Option<Record> {
         for tries in 1..=RECORD_TRIES {
             match self.context.write(write.clone()).await {
                 Ok(written) if written.is_applied() => return written.item().map(Record::read),

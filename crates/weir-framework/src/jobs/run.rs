@@ -17,11 +17,11 @@ use super::run_context::{Phase, RunContext};
 /// The end of a run.
 #[derive(Debug)]
 pub(super) enum End<T> {
-    /// It ended by itself.
+    /// The run ended by itself.
     Ended(Result<T>),
-    /// It was dropped because its lease was lost.
+    /// The run was dropped because its lease was lost.
     Lost,
-    /// It was dropped because the driver stops.
+    /// The run was dropped because the driver stops.
     CutOff,
 }
 

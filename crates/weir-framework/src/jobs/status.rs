@@ -10,6 +10,11 @@ use super::record::{Ended, Record};
 use super::writes::failed;
 use crate::time::rfc3339;
 
+/// Delay in milliseconds up to which no job is late: restarts and short failures take as long.
+const LATE_MS: u64 = 60_000;
+/// Number of a job's pauses that it may be behind: a job that rests for an hour is up to an hour behind.
+const LATE_PAUSES: u64 = 3;
+
 /// The status of one job, written by its task and read by anyone.
 #[derive(Debug)]
 pub(super) struct StatusCell {
@@ -43,6 +48,7 @@ impl StatusCell {
             runs: 0,
             failures: 0,
             lag_ms: 0,
+            late: false,
             leased_by: None,
         };
         StatusCell { inner: Mutex::new(Inner { status, due_ms: None, behind_ms: None }) }
@@ -58,6 +64,7 @@ impl StatusCell {
             JobKind::Periodic => inner.due_ms,
         };
         status.lag_ms = since_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
+        status.late = is_late(&status);
         if stopping {
             status.state = JobState::Stopping;
         }
@@ -147,6 +154,14 @@ impl StatusCell {
     }
 }
 
+/// Whether a job needs attention because of its delay.
+fn is_late(status: &Job) -> bool {
+    // Another instance that runs the job knows its delay; this one does not.
+    let runs_elsewhere = status.state == JobState::WaitingForLease;
+    let pauses_ms = status.every_secs.saturating_mul(1000).saturating_mul(LATE_PAUSES);
+    !runs_elsewhere && status.lag_ms > LATE_MS.max(pauses_ms)
+}
+
 impl Inner {
     fn set_last(&mut self, ended: &Ended) {
         self.status.last_finished_at = Some(rfc3339(ended.finished_ms));
@@ -197,6 +212,24 @@ mod tests {
     }
 
     #[test]
+    fn a_job_is_late_after_a_minute_and_three_of_its_pauses() {
+        for (kind, every_secs, late_after_ms) in [
+            (JobKind::Feed, 1, 60_000),
+            (JobKind::Periodic, 20, 60_000),
+            (JobKind::Periodic, 60, 180_000),
+            (JobKind::Feed, 3_600, 10_800_000),
+        ] {
+            let cell = StatusCell::new("totals", kind, Duration::from_secs(every_secs));
+            cell.behind(1_000);
+            cell.resting(1_000);
+            assert!(!cell.status(1_000 + late_after_ms, false).late, "{kind:?} {every_secs}");
+            assert!(cell.status(1_001 + late_after_ms, false).late, "{kind:?} {every_secs}");
+            cell.waiting_for("other");
+            assert!(!cell.status(1_001 + late_after_ms, false).late, "another one runs it");
+        }
+    }
+
+    #[test]
     fn a_failed_run_is_told_until_one_succeeds() {
         let cell = StatusCell::new("sweep", JobKind::Periodic, Duration::from_secs(60));
         cell.ended(&ended(Some("no disk")));
@@ -242,5 +275,6 @@ mod tests {
         assert_eq!(json["last_outcome"], "ok");
         assert_eq!(json["last_finished_at"], "1970-01-01T00:00:00.140Z");
         assert_eq!(json["every_secs"], 60);
+        assert_eq!(json["late"], false);
     }
 }

@@ -113,6 +113,7 @@ pub struct Metrics {
     revocation_hits: Counter,
     revocation_misses: Counter,
     revocations: Counter,
+    pub(crate) security_events_lost: Counter,
 }
 
 impl std::fmt::Debug for Metrics {
@@ -143,6 +144,7 @@ impl Metrics {
             revocation_hits: Counter::default(),
             revocation_misses: Counter::default(),
             revocations: Counter::default(),
+            security_events_lost: Counter::default(),
         };
         metrics.register();
         metrics
@@ -167,16 +169,19 @@ impl Metrics {
         registry.register("http_body_bytes_in_flight", help, in_flight);
         let help = "How far the job is behind the changes that it follows";
         registry.register("job_lag_seconds", help, self.job_lag.clone());
-        registry.register("job_runs", "Runs of the job on this instance", self.job_runs.clone());
-        registry.register("job_failures", "Failed runs of the job", self.job_failures.clone());
+        registry.register("job_runs", "Runs of the job, on all instances", self.job_runs.clone());
+        let help = "Failed runs of the job, on all instances";
+        registry.register("job_failures", help, self.job_failures.clone());
         let help = "Whether the last run of the job failed: 0 or 1";
         registry.register("job_failed", help, self.job_failed.clone());
-        let help = "Token checks answered from the revocation cache";
+        let help = "Token checks that the revocation cache decided";
         registry.register("auth_revocation_cache_hits", help, self.revocation_hits.clone());
         let help = "Token checks that read the store";
         registry.register("auth_revocation_cache_misses", help, self.revocation_misses.clone());
         let help = "Revocations made by this instance: single tokens, and all tokens of a client";
         registry.register("auth_revocations", help, self.revocations.clone());
+        let help = "Events of the security log that could not be stored; the log has them";
+        registry.register("security_events_lost", help, self.security_events_lost.clone());
         self.listener.register(registry);
         self.certificate.register(registry);
         self.store.register(registry);

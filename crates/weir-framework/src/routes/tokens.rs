@@ -12,6 +12,7 @@ use crate::auth::issued::IssuedToken;
 use crate::authorize::Caller;
 use crate::error::ApiError;
 use crate::extract::{Body, Path, Query};
+use crate::names::checked_name;
 use crate::page::{Page, PageLimit as _, PageParams, page_response};
 use crate::security::{Action, SecurityTrail};
 use crate::time::rfc3339;
@@ -31,12 +32,8 @@ pub(crate) async fn issue(
     trail: SecurityTrail,
     Body(new): Body<NewToken>,
 ) -> Result<impl IntoResponse, ApiError> {
-    if !(1..=NAME_MAX).contains(&new.name.chars().count()) || new.name.chars().any(char::is_control)
-    {
-        let problem =
-            format!("must have 1 to {NAME_MAX} characters, none of them a control character");
-        return Err(ApiError::invalid("name", problem));
-    }
+    let name = checked_name(&new.name, NAME_MAX);
+    let name = name.map_err(|problem| ApiError::invalid("name", problem))?;
     let grants = Grants::parse(&new.scope, app.auth().scope_kinds())
         .map_err(|error| ApiError::invalid("scope", error.to_string()))?;
     if !grants.is_admin() && grants.list().is_empty() {
@@ -51,12 +48,12 @@ pub(crate) async fn issue(
             ));
         }
     };
-    let minted = app.auth().issue_operator(&new.name, &grants, lifetime_secs).await?;
-    let detail = format!("{:?} with the scope {}", new.name, minted.claims.scope);
+    let minted = app.auth().issue_operator(name, &grants, lifetime_secs).await?;
+    let detail = format!("{name:?} with the scope {}", minted.claims.scope);
     trail.record_with(Action::TokenIssued, &minted.claims.jti, &detail).await;
     let made = MadeToken {
         id: minted.claims.jti.clone(),
-        name: new.name,
+        name: name.to_owned(),
         scope: minted.claims.scope.clone(),
         access_token: minted.token.expose().to_owned(),
         token_type: "Bearer".to_owned(),

@@ -1,11 +1,12 @@
 //! The security log: who issued, revoked or rotated a credential, who failed to sign in, and from which address.
 //!
 //! An event is a line of the log at `info` with the target `security`, and an item of the store for 90 days. It names
-//! credentials by their ids and never contains one. Of failed sign-ins a bounded number per minute is recorded, so that
-//! guessing fills neither; the access log has all of them.
+//! credentials by their ids and never contains one. Of failed sign-ins a bounded number per site and minute is recorded, so that
+//! guessing fills neither and hides nobody else's; one event a minute has the number of those left out. The access log has all of
+//! them.
 //!
 //! An event is recorded after its operation. If the store refuses the item, the operation has happened all the same, so the
-//! log says it and the caller gets the response of the operation.
+//! log has the whole event as a warning, a metric counts it, and the caller gets the response of the operation.
 
 mod failures;
 pub mod keys;
@@ -16,6 +17,7 @@ use failures::Failures;
 pub(crate) use store::Event;
 pub(crate) use store::list;
 pub use trail::SecurityTrail;
+pub(crate) use trail::report_left_out;
 use weir_table::audit_actions;
 use weir_table::event_ids::EventIds;
 
@@ -53,6 +55,8 @@ audit_actions! { Action:
     SessionsEnded = "sessions_ended",
     /// Credentials were refused.
     SignInFailed = "sign_in_failed",
+    /// More credentials were refused in a minute than are recorded one by one.
+    MoreSignInsFailed = "more_sign_ins_failed",
 }
 
 /// What the trails of all requests share.

@@ -43,6 +43,7 @@ fn mint(tokens: &Tokens, token_type: TokenType) -> Minted {
         token_type,
         parent_jti: None,
         root_jti: None,
+        parent_kid: None,
         lifetime_secs: 3600,
     };
     tokens.mint(&mint, START_MS).unwrap()
@@ -265,6 +266,7 @@ fn what_cannot_be_a_token_is_not_minted() {
         token_type: TokenType::Access,
         parent_jti: None,
         root_jti: None,
+        parent_kid: None,
         lifetime_secs: 1,
     };
     assert!(tokens.mint(&mint, START_MS).is_ok());

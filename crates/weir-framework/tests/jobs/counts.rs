@@ -16,7 +16,7 @@ use crate::scripts::{Rounds, numbers};
 /// Items that orders are counted in: two transactions hold them.
 const PARTS: i64 = 150;
 
-/// Counts orders by the remainder of their number, slowly if told so.
+/// Counts orders by the remainder of their number, with an optional pause.
 #[derive(Clone)]
 struct Parts {
     pause: Duration,
@@ -47,26 +47,30 @@ impl FeedJob for Parts {
         self.every
     }
 
-    fn fold(&self, tally: &mut Self::Accumulator, changes: Vec<Change>) -> Result<usize> {
+    fn fold(&self, accumulator: &mut Self::Accumulator, changes: Vec<Change>) -> Result<usize> {
         for number in numbers(&changes) {
-            let (count, sum) = tally.entry(number % PARTS).or_default();
+            let (count, sum) = accumulator.entry(number % PARTS).or_default();
             *count += 1;
             *sum += number;
         }
-        Ok(tally.len())
+        Ok(accumulator.len())
     }
 
-    async fn writes(&self, tally: Self::Accumulator, _turn: &RunContext) -> Result<Vec<Write>> {
+    async fn writes(
+        &self,
+        accumulator: Self::Accumulator,
+        _run: &RunContext,
+    ) -> Result<Vec<Write>> {
         self.begun.next();
         tokio::time::sleep(self.pause).await;
         let write = |(part, (count, sum)): (i64, (i64, i64))| {
             let update = add("count", count).add("sum", sum);
             Write::update(TOTALS, Key::partition(format!("part-{part}")), update).flushed()
         };
-        Ok(tally.into_iter().map(write).collect())
+        Ok(accumulator.into_iter().map(write).collect())
     }
 
-    async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
+    async fn full_pass(&self, _run: &RunContext) -> Result<Done> {
         self.passes.next();
         Ok(Done::all(100))
     }

@@ -70,16 +70,16 @@ async fn a_panic_while_a_window_is_counted_loses_no_change() {
         fn table(&self) -> &str {
             ORDERS
         }
-        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
-            tally.extend(numbers(&changes));
-            Ok(tally.len())
+        fn fold(&self, accumulator: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            accumulator.extend(numbers(&changes));
+            Ok(accumulator.len())
         }
-        async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
+        async fn writes(&self, accumulator: Vec<i64>, _run: &RunContext) -> Result<Vec<Write>> {
             let round = self.0.next();
             assert!(round.is_multiple_of(2), "this panic is part of a test");
-            Ok(vec![count(&tally)])
+            Ok(vec![count(&accumulator)])
         }
-        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
+        async fn full_pass(&self, _run: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }
@@ -103,20 +103,20 @@ async fn writes_too_many_for_a_transaction_are_written_in_several() {
         fn table(&self) -> &str {
             ORDERS
         }
-        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
-            tally.extend(numbers(&changes));
-            Ok(tally.len())
+        fn fold(&self, accumulator: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            accumulator.extend(numbers(&changes));
+            Ok(accumulator.len())
         }
-        async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
+        async fn writes(&self, accumulator: Vec<i64>, _run: &RunContext) -> Result<Vec<Write>> {
             let part = |number: i64, part: i64| {
                 let item = Item::new().with("id", format!("{number}-{part}"));
                 Write::put(TOTALS, item).flushed()
             };
             let parts = |number: i64| (0..30).map(move |n| part(number, n));
-            let puts = tally.iter().copied().flat_map(parts);
-            Ok(puts.chain([count(&tally)]).collect())
+            let puts = accumulator.iter().copied().flat_map(parts);
+            Ok(puts.chain([count(&accumulator)]).collect())
         }
-        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
+        async fn full_pass(&self, _run: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }
@@ -141,17 +141,17 @@ async fn work_outside_of_tables_is_done_before_the_position_moves() {
         fn table(&self) -> &str {
             ORDERS
         }
-        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
-            tally.extend(numbers(&changes));
-            Ok(tally.len())
+        fn fold(&self, accumulator: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            accumulator.extend(numbers(&changes));
+            Ok(accumulator.len())
         }
-        async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
-            for _ in tally {
+        async fn writes(&self, accumulator: Vec<i64>, _run: &RunContext) -> Result<Vec<Write>> {
+            for _ in accumulator {
                 self.0.next();
             }
             Ok(Vec::new())
         }
-        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
+        async fn full_pass(&self, _run: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }
@@ -181,16 +181,16 @@ async fn lag_is_the_age_of_what_was_handled_last_while_there_is_more() {
         fn table(&self) -> &str {
             ORDERS
         }
-        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
-            tally.extend(numbers(&changes));
-            Ok(tally.len())
+        fn fold(&self, accumulator: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            accumulator.extend(numbers(&changes));
+            Ok(accumulator.len())
         }
-        async fn writes(&self, _tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
+        async fn writes(&self, _accumulator: Vec<i64>, _run: &RunContext) -> Result<Vec<Write>> {
             self.1.next();
             self.0.acquire().await?.forget();
             Ok(Vec::new())
         }
-        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
+        async fn full_pass(&self, _run: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }

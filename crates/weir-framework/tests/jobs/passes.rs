@@ -43,16 +43,16 @@ impl FeedJob for Passing {
         ORDERS
     }
 
-    fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
-        tally.extend(numbers(&changes));
-        Ok(tally.len())
+    fn fold(&self, accumulator: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+        accumulator.extend(numbers(&changes));
+        Ok(accumulator.len())
     }
 
-    async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
-        Ok(vec![count(&tally)])
+    async fn writes(&self, accumulator: Vec<i64>, _run: &RunContext) -> Result<Vec<Write>> {
+        Ok(vec![count(&accumulator)])
     }
 
-    async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
+    async fn full_pass(&self, _run: &RunContext) -> Result<Done> {
         let done = Done::all(100);
         match (self.pass)(self.passes.next()) {
             Pass::Ends => Ok(done),

@@ -165,18 +165,18 @@ impl FeedJob for Count {
         ORDERS
     }
 
-    fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
-        tally.extend(numbers(&changes));
-        Ok(tally.len())
+    fn fold(&self, accumulator: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+        accumulator.extend(numbers(&changes));
+        Ok(accumulator.len())
     }
 
-    async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
+    async fn writes(&self, accumulator: Vec<i64>, _run: &RunContext) -> Result<Vec<Write>> {
         self.begun.next();
         tokio::time::sleep(self.pause).await;
-        Ok(vec![count(&tally)])
+        Ok(vec![count(&accumulator)])
     }
 
-    async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
+    async fn full_pass(&self, _run: &RunContext) -> Result<Done> {
         self.passes.next();
         Ok(Done::all(1))
     }

@@ -39,7 +39,7 @@ pub struct EffectiveConfig {
     pub refresh_interval_normal_secs: u32,
     /// Seconds between two checks of a client near a quota.
     pub refresh_interval_tight_secs: u32,
-    /// What to do with submissions of unknown price.
+    /// The treatment of submissions whose model has no price.
     pub unpriced: Unpriced,
     /// Version that grows with every change of the org or the app.
     pub config_version: u64,

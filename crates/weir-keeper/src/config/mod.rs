@@ -72,7 +72,7 @@ string_enums! {
         /// A quota for each app.
         App = "APP",
     }
-    /// What to do with a submission whose model has no price.
+    /// The treatment of a submission whose model has no price.
     Unpriced {
         /// Reject it.
         Refuse = "refuse",
@@ -116,7 +116,7 @@ pub struct OrgConfig {
     pub refresh_interval_normal_secs: u32,
     /// Seconds between two checks of a client near a quota.
     pub refresh_interval_tight_secs: u32,
-    /// What to do with submissions of unknown price.
+    /// The treatment of submissions whose model has no price.
     pub unpriced: Unpriced,
 }
 

@@ -1,4 +1,4 @@
-//! Tells secrets that may be right from guesses, before any hash is computed.
+//! Distinguishes secrets that may be right from guesses, before any hash is computed.
 
 use weir_table::{Backend, Get};
 

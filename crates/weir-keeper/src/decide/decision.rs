@@ -55,7 +55,7 @@ pub struct ModelStatus {
 /// Why a model is recommended, or none is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// It is the first of the chain.
+    /// The model is the first of the chain.
     Normal,
     /// This model, before it in the chain, has exceeded its quota.
     QuotaExceeded(Label),
@@ -84,7 +84,7 @@ impl fmt::Display for Reason {
 pub struct Fallback {
     /// The model to use from now on.
     pub to: Label,
-    /// Its index in the chain.
+    /// Index of the model in the chain.
     pub index: usize,
     /// The model before it, whose quota is exceeded.
     pub previous: Label,

@@ -28,7 +28,7 @@ pub struct PriceImport {
     pub from: OrgDay,
     /// Number of models with prices.
     pub models: u64,
-    /// Who imported it.
+    /// The caller who imported it.
     pub actor: String,
     /// When it was begun, in seconds since 1970.
     pub at_epoch: i64,

@@ -79,12 +79,12 @@ pub struct ModelOutcome {
 pub struct SimulationEvent {
     /// Time of the event, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What happened.
+    /// The kind of the event.
     #[serde(flatten)]
     pub what: SimulationEventKind,
 }
 
-/// What can happen to a chain.
+/// The kinds of events of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SimulationEventKind {

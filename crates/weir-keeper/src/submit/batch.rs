@@ -29,13 +29,13 @@ use crate::retry::pause;
 
 /// Progress of one submission of the batch.
 enum Progress {
-    /// It is planned and not yet metered.
+    /// The submission is planned and not yet metered.
     Planned(PlannedSubmission),
-    /// It is metered: by this call, or before as a duplicate.
+    /// The submission is metered: by this call, or before as a duplicate.
     Metered { record: DedupRecord, is_duplicate: bool },
     /// Its request id occurs earlier in the batch, at this index.
     RepeatOf(usize),
-    /// It cannot be metered.
+    /// The submission cannot be metered.
     Failed(Error),
 }
 

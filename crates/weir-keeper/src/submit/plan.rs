@@ -34,7 +34,7 @@ pub(crate) struct PlannedSubmission {
     pub(crate) expires_at_ms: i64,
 }
 
-/// What one or several submissions add to a counter.
+/// The additions of one or several submissions to a counter.
 #[derive(Debug)]
 pub(crate) struct CounterIncrement {
     pub(crate) key: Key,

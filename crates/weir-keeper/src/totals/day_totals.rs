@@ -143,7 +143,7 @@ impl ModelTotals {
     }
 }
 
-/// What a day is judged by.
+/// The configuration that a day is judged by.
 pub(super) struct Judgement<'a> {
     /// The configuration at the end of the day.
     pub(super) held: &'a PastConfig,

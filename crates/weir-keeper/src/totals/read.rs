@@ -138,7 +138,7 @@ fn check_range((from, to): DayRange) -> Result<()> {
     Ok(())
 }
 
-/// What all apps that existed at a time were allowed to spend on a model together.
+/// The sum of the quotas of a model over all apps that existed at a time.
 fn quota_of_apps(apps: &[TotalsSource], label: &Label, at_ms: i64) -> MicroUsd {
     let existing = apps.iter().filter(|app| app.history.existed_at(at_ms));
     let quotas = existing.map(|app| app.history.at(at_ms).effective.quota(label).0);

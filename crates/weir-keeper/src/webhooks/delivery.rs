@@ -59,7 +59,7 @@ pub struct ClaimedDeliveries {
     pub more: bool,
 }
 
-/// What happens after a notice was sent.
+/// The next step after an attempt to send a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     /// It was delivered, and its queue goes on.

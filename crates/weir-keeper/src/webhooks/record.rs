@@ -19,7 +19,7 @@ const CREATED: &str = "created_at_ms";
 const ATTEMPTED: &str = "last_attempt_at_ms";
 const DELIVERED: &str = "delivered_at_ms";
 
-/// What became of a notice.
+/// The delivery status of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryStatus {
     /// It waits to be sent, for the first time or again.
@@ -66,7 +66,7 @@ pub struct DeliveryRecord {
     pub kind: String,
     /// The JSON body.
     pub body: String,
-    /// What became of it.
+    /// The delivery status.
     pub status: DeliveryStatus,
     /// Number of attempts, replays included.
     pub attempts: u32,

@@ -96,7 +96,7 @@ pub(crate) struct BucketPlan {
     pub(crate) preferred_shard: u32,
 }
 
-/// What the slow path does with a bucket.
+/// The decision of the slow path for a bucket.
 #[derive(Debug)]
 pub(crate) enum Decision {
     /// Take: the writes, the amounts of each shard, all shards combined afterwards, and one shard for the cache.

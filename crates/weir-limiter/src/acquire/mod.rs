@@ -49,7 +49,7 @@ pub struct Acquire {
     pub limits: Option<Vec<Limit>>,
     /// How long the lease can be settled, in milliseconds.
     pub lease_ttl_ms: i64,
-    /// What happens to the tokens when the lease is not settled.
+    /// The fate of the tokens when the lease is not settled.
     pub on_expiry: OnExpiry,
     /// Whether to take nothing and only report the outcome.
     pub dry_run: bool,

@@ -39,7 +39,7 @@ pub enum Level {
     Entity(EntityId, Option<Resource>),
 }
 
-/// What an acquire does when the store cannot be reached.
+/// The decision of an acquire while the store is unreachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnUnavailable {
     /// Grants the request, with a lease marked `degraded`.
@@ -62,7 +62,7 @@ impl OnUnavailable {
 pub struct LevelConfig {
     /// The limits, sorted by name. May be empty if the level sets something else.
     pub limits: Vec<Limit>,
-    /// What an acquire does when the store cannot be reached.
+    /// The decision of an acquire while the store is unreachable.
     pub on_unavailable: Option<OnUnavailable>,
     /// System level only: retained for zae-limiter.
     pub auto_update: Option<bool>,
@@ -96,7 +96,7 @@ pub struct Resolved {
     pub limits: Vec<Limit>,
     /// The level that the limits come from.
     pub limits_from: Source,
-    /// What an acquire does when the store cannot be reached.
+    /// The decision of an acquire while the store is unreachable.
     pub on_unavailable: OnUnavailable,
     /// The level that `on_unavailable` comes from.
     pub on_unavailable_from: Source,

@@ -20,14 +20,14 @@ use crate::keys;
 use crate::limiter::Namespace;
 use crate::table::{GSI2, GSI4};
 
-/// What would happen to one level.
+/// The effect of a change on one level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedChange {
     /// The level.
     pub level: Level,
-    /// Its present config, if it has one.
+    /// The present config of the level, if it has one.
     pub before: Option<LevelConfig>,
-    /// Its config after the change; none if it would be deleted.
+    /// The config of the level after the change; none if it would be deleted.
     pub after: Option<LevelConfig>,
     /// Entities with a live bucket whose limits would change.
     pub entities: u64,

@@ -1,4 +1,4 @@
-//! What an item of zae-limiter's table means.
+//! Converts items of zae-limiter's table.
 
 use weir_table::Item;
 
@@ -15,7 +15,7 @@ use crate::keys;
 /// Attributes by which later releases find the owner of a bucket. They say nothing about its limits.
 const OWNER: [&str; 2] = ["pgen", "pinc"];
 
-/// What an item means.
+/// The meaning of an item.
 #[derive(Debug)]
 pub(super) enum Found {
     Entity(Entity),

@@ -28,14 +28,14 @@ const PAGE_ITEMS: u32 = 500;
 /// Most namespaces of one import.
 const NAMESPACES_MAX: usize = 10_000;
 
-/// What to import, and how.
+/// The options of an import.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
     /// Usage and audit events too.
     pub history: bool,
     /// Report what an import would do, without writing.
     pub dry_run: bool,
-    /// Who imports, for the audit trail.
+    /// The actor of the import in the audit trail.
     pub actor: String,
 }
 

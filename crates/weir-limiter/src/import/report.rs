@@ -1,4 +1,4 @@
-//! What an import did.
+//! The result of an import.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub enum Kind {
     Usage,
     /// An audit event.
     Audit,
-    /// Something else.
+    /// Any other item.
     Other,
 }
 
@@ -47,7 +47,7 @@ pub struct Problem {
     pub problem: String,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Report {
     /// How many items there were, by kind.
@@ -56,7 +56,7 @@ pub struct Report {
     pub problems: Vec<Problem>,
 }
 
-/// What became of an item.
+/// The outcome of one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     Imported,

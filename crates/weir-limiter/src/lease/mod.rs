@@ -29,7 +29,7 @@ use crate::error::Result;
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::limiter::{Limiter, Namespace};
 
-/// What happens to the tokens of a lease that nobody settles.
+/// The fate of the tokens of a lease that nobody settles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnExpiry {
     /// They stay taken.
@@ -65,7 +65,7 @@ pub struct Grant {
     pub taken_ms: i64,
     /// Until when the lease can be settled, in milliseconds since 1970.
     pub expires_ms: i64,
-    /// What happens to the tokens when nobody settles the lease.
+    /// The fate of the tokens when nobody settles the lease.
     pub on_expiry: OnExpiry,
     /// Whether nothing was taken, because the store could not be reached.
     pub degraded: bool,
@@ -80,7 +80,7 @@ pub struct EntityTake {
     pub shards: Vec<ShardTake>,
 }
 
-/// What to do with a lease. Amounts are in tokens.
+/// The ways to settle a lease. Amounts are in tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settle {
     /// Takes more (positive; may leave a debt) or refunds (negative). The lease stays open.

@@ -19,7 +19,7 @@ use crate::writes::Cover;
 /// The shards that were read, by holding and shard number; none if the bucket is gone. One that has expired is full.
 pub(super) type ShardImages = BTreeMap<(usize, u32), Option<Bucket>>;
 
-/// What to do.
+/// The decision on a settle request.
 #[derive(Debug)]
 pub(super) enum Plan {
     /// Write this.

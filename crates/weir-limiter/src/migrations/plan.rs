@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// What to do with a table.
+/// The decision on the schema of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plan {
     /// Nothing: the schema is supported.

@@ -118,9 +118,9 @@ async fn events_of_zae_limiter_are_read_or_ignored(scene: &Scene) {
         scene.store.write(Write::put(table, item)).await.unwrap();
     }
     let events = all(scene).await;
-    let told: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
-    assert_eq!(told.len(), 2);
-    assert!(told.contains(&(Action::EntityCreated, "")));
+    let recorded: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
+    assert_eq!(recorded.len(), 2);
+    assert!(recorded.contains(&(Action::EntityCreated, "")));
     assert_eq!(events.iter().filter(|e| e.after.as_ref().unwrap()["name"] == "Bob").count(), 1);
 }
 

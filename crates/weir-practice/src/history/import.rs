@@ -16,7 +16,7 @@ use crate::objects::ObjectOwner;
 use crate::practice::Practice;
 use crate::update::{unchanged, version_of};
 
-/// What became of one attempt to write a run.
+/// The outcome of one attempt to write a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     Written,

@@ -166,7 +166,7 @@ pub struct Claim {
 pub struct Claimed {
     /// The job.
     pub job: Job,
-    /// Its lease.
+    /// The lease of the worker.
     pub lease: Lease,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Beat {
     pub(crate) number: u64,
 }
 
-/// What a process has seen of a lease.
+/// The observations of a lease by this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Observation {
     beat: Beat,
@@ -52,7 +52,7 @@ impl Observation {
     }
 }
 
-/// What a process has seen of all leases.
+/// The observations of all leases by this process.
 #[derive(Debug, Default)]
 pub(crate) struct LeaseObserver {
     seen: Mutex<HashMap<JobRef, Observation>>,

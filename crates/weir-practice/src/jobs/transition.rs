@@ -25,7 +25,7 @@ pub enum Transition {
     Cancel,
 }
 
-/// What happens to the job.
+/// The decision on a transition of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// The status changes to this one.

@@ -45,7 +45,7 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// What became of rows.
+/// Counts of rows by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Counts {
     /// Created in our table.
@@ -103,7 +103,7 @@ pub struct BadRow {
 /// The result of a run.
 #[derive(Debug, Clone, Default)]
 pub struct BackfillReport {
-    /// What became of the rows of each table, in this run.
+    /// The outcomes of the rows of each table, in this run.
     pub tables: Vec<(Entity, Counts)>,
     /// Rows that were not copied, the first of them only if there are many.
     pub bad_rows: Vec<BadRow>,

@@ -19,7 +19,7 @@ pub(super) struct Checkpoint {
     pub(super) source: String,
     /// The last row.
     pub(super) last_id: i64,
-    /// What became of the rows so far.
+    /// The outcomes of the rows so far.
     pub(super) counts: Counts,
     /// Whether all rows were copied that there were.
     pub(super) is_done: bool,

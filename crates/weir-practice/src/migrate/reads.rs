@@ -40,7 +40,7 @@ struct Shared {
     differences: AtomicU64,
 }
 
-/// What reads came to, since the start.
+/// Counts of reads since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCounts {
     /// Reads that our table answered.
@@ -82,7 +82,7 @@ impl<B: Backend> ShiftedReads<B> {
         Ok(())
     }
 
-    /// What reads came to.
+    /// Counts of reads.
     #[must_use]
     pub fn counts(&self) -> ReadCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

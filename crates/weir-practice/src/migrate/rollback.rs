@@ -21,7 +21,7 @@ pub struct RollbackOptions {
 /// The result of a rollback.
 #[derive(Debug, Clone, Default)]
 pub struct RollbackReport {
-    /// What became of the records of each table.
+    /// The outcomes of the records of each table.
     pub tables: Vec<(Entity, WriteCounts)>,
     /// Records that PostgreSQL refused, and why; the first of them only if there are many.
     pub refused: Vec<(RecordKey, String)>,

@@ -19,7 +19,7 @@ pub struct EntityStatus {
     pub last_id: i64,
     /// Rows after it.
     pub left: u64,
-    /// What became of the rows so far.
+    /// The outcomes of the rows so far.
     pub counts: Counts,
     /// Whether a run has copied all rows that there were.
     pub is_done: bool,

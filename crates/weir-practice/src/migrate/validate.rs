@@ -34,7 +34,7 @@ const LOOKUP: usize = 250;
 /// Users whose counters are compared at once.
 const COUNTER_USERS: i64 = 50;
 
-/// What is compared.
+/// The records to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Every record.

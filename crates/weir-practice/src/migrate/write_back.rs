@@ -17,7 +17,7 @@ use crate::import::{Imported, OnDifference, Step, step};
 /// Records that are written in one transaction.
 pub(super) const TOGETHER: usize = 100;
 
-/// What became of records.
+/// Counts of records by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct WriteCounts {
     /// New rows.
@@ -42,14 +42,14 @@ pub(super) struct WrittenBack {
     parents: BTreeSet<RecordKey>,
 }
 
-/// What one transaction has written.
+/// The records that one transaction has written.
 #[derive(Debug, Default)]
 struct Batch {
     counts: BTreeMap<Entity, WriteCounts>,
     parents: Vec<RecordKey>,
 }
 
-/// Who writes, and over what.
+/// The writer, and the rows that it may overwrite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WriteBackMode {
     pub(super) on: OnDifference,

@@ -27,7 +27,7 @@ use crate::users::check;
 pub struct Plan {
     /// The plan id.
     pub id: PlanId,
-    /// What it allows.
+    /// The limits of the plan.
     pub fields: PlanFields,
     /// Time of its creation, in seconds since 1970.
     pub created_s: i64,
@@ -35,12 +35,12 @@ pub struct Plan {
     pub updated_s: i64,
 }
 
-/// What a plan is called and allows.
+/// The name and the limits of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFields {
-    /// Its name, like `Free`.
+    /// Name of the plan, like `Free`.
     pub name: String,
-    /// Its description.
+    /// Description of the plan.
     pub description: Option<String>,
     /// Hints that a user gets on a day.
     pub max_hints_per_day: PlanLimit,

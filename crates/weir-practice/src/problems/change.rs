@@ -48,7 +48,7 @@ pub struct ProblemPatch {
 /// Fields to set.
 type Changes = Vec<(&'static str, Value)>;
 
-/// Who changes a problem, and how it is audited.
+/// The actor and the audit event of a change.
 struct Event<'a> {
     action: AuditAction,
     actor: &'a str,

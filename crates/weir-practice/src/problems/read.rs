@@ -58,7 +58,7 @@ impl ProblemFilter {
 pub struct ProblemWithTestCases {
     /// The problem.
     pub problem: Problem,
-    /// Its test cases, by id.
+    /// Test cases of the problem, by id.
     pub test_cases: Vec<TestCase>,
     /// Cursor for [`Practice::test_cases`], if all of them together are too large for a response.
     pub cursor: Option<String>,

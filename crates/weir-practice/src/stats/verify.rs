@@ -22,9 +22,9 @@ use crate::usage::Repair;
 pub struct RollupDifference {
     /// The user; `None` for the rollup of the day.
     pub user: Option<UserId>,
-    /// What is stored.
+    /// The stored counts.
     pub stored: UsageCounts,
-    /// What the counters say.
+    /// The counts of the counters.
     pub computed: UsageCounts,
 }
 

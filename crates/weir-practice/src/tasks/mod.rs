@@ -49,7 +49,7 @@ impl TaskStatus {
 pub struct NewTaskResult {
     /// State of the task.
     pub status: TaskStatus,
-    /// What the task returned.
+    /// The result of the task.
     pub result: Option<Value>,
     /// Where the task failed.
     pub traceback: Option<String>,
@@ -62,7 +62,7 @@ pub struct TaskResult {
     pub task: TaskId,
     /// State of the task.
     pub status: TaskStatus,
-    /// What the task returned.
+    /// The result of the task.
     pub result: Option<Value>,
     /// Where the task failed.
     pub traceback: Option<String>,

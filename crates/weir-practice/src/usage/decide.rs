@@ -3,7 +3,7 @@
 use crate::day::Day;
 use crate::plans::PlanLimit;
 
-/// What decides about a user's requests.
+/// The inputs of a decision on a user's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Whether the user is active.

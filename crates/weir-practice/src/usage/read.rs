@@ -1,4 +1,4 @@
-//! What a user has used on a day.
+//! Usage of a user on a day.
 
 use weir_table::Backend;
 
@@ -13,7 +13,7 @@ use crate::kinds::Action;
 use crate::plans::{PlanLimit, count_of};
 use crate::practice::Practice;
 
-/// What a user has used on a day.
+/// Usage of a user on a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayUsage {
     /// The day.
@@ -38,7 +38,7 @@ pub struct ActionUsage {
 }
 
 impl<B: Backend> Practice<B> {
-    /// What a user has used on a day; `None` for the day on which the next request counts.
+    /// Usage of a user on a day; `None` for the day on which the next request counts.
     ///
     /// # Errors
     /// The user does not exist, or the store fails.

@@ -17,9 +17,9 @@ use crate::practice::Practice;
 /// Whether a verification corrects what it finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair<'a> {
-    /// It only reports.
+    /// The recount only reports.
     No,
-    /// It corrects, and the audit log names this actor.
+    /// The recount corrects counters, and the audit log names this actor.
     By(&'a str),
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn latest_day(item: Option<&Item>) -> Option<Day> {
     item.and_then(|item| Day::from_compact(item.s(DAY)?))
 }
 
-/// What a request depends on, as it was read.
+/// The stored state that a request depends on, as it was read.
 struct Snapshot {
     access: Access,
     latest: Option<Day>,
@@ -183,7 +183,7 @@ impl<B: Backend> Practice<B> {
         }
     }
 
-    /// What a counter of a day has beside its value. It expires together with the log of the day.
+    /// The attributes of a counter of a day beside its value. It expires together with the log of the day.
     pub(super) fn counter_update(&self, day: Day, now_ms: i64) -> Update {
         set(TYPE, EntityType::Counter.as_str())
             .set_if_absent(CREATED, secs(now_ms))

@@ -24,10 +24,10 @@ enum Role {
     Other,
 }
 
-/// What a plan must be for a user to come onto it.
+/// The condition on a plan that a user moves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlanCheck {
-    /// It exists and is active.
+    /// The plan exists and is active.
     Active,
     /// It exists: a user from elsewhere keeps a plan that takes no new users.
     Exists,

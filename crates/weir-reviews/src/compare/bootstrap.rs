@@ -15,9 +15,9 @@ const TAIL_PERMILLE: usize = 25;
 /// The bounds of a 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Its lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Its upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
 }
 

@@ -33,7 +33,7 @@ pub struct Estimate {
     pub value: Option<f64>,
     /// Number of observations: the denominator of a share, the units of κ.
     pub sample: u64,
-    /// Its 95 % interval; `None` with less than two days.
+    /// The 95 % interval of the figure; `None` with less than two days.
     pub interval: Option<Interval>,
 }
 
@@ -95,11 +95,11 @@ pub struct ModelComparison {
     pub input_tokens: u64,
     /// Tokens that it wrote.
     pub output_tokens: u64,
-    /// Its findings by severity, the worst first.
+    /// Findings by severity, the worst first.
     pub by_severity: Vec<(Severity, FindingGroup)>,
-    /// Its findings by category; `None` are those without one.
+    /// Findings by category; `None` are those without one.
     pub by_category: Vec<(Option<Category>, FindingGroup)>,
-    /// Its findings of categories that were too many to be counted apart.
+    /// Findings of categories that were too many to be counted apart.
     pub rare_categories: FindingGroup,
     /// Whether a sum stopped at its bound, so that figures are too small.
     pub is_saturated: bool,

@@ -18,7 +18,7 @@ impl Ratio {
         Ratio { numerator: numerator.into(), denominator: denominator.into() }
     }
 
-    /// Its value, if it is defined.
+    /// The value of the ratio, if it is defined.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "this is the end of exact numbers")]
     pub fn value(self) -> Option<f64> {

@@ -46,7 +46,7 @@ struct Group<'a> {
     start_max: u32,
     /// The first of the last lines.
     end_min: u32,
-    /// What connects it to other groups.
+    /// The connections to other groups.
     edges: BTreeMap<usize, Edge>,
     /// Counts the joins, so that queued ones of former states are known.
     version: u32,

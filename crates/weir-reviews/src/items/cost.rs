@@ -10,7 +10,7 @@ use crate::money::MicroUsd;
 use crate::review::Response;
 use crate::table::TTL;
 
-/// What a model cost in a review.
+/// The cost of a model in a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostMetric {
     /// The review.
@@ -19,7 +19,7 @@ pub struct CostMetric {
     pub created_at_ms: i64,
     /// The model.
     pub model: ModelId,
-    /// What its response cost.
+    /// The cost of the response.
     pub cost: MicroUsd,
     /// Tokens that it read.
     pub input_tokens: u64,

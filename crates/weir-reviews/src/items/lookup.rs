@@ -30,20 +30,20 @@ pub(super) const CLAIMS: &str = "claims";
 pub(super) const FINDINGS: &str = "findings";
 const CONSENSUS_OPTIONS: &str = "consensus_options";
 
-/// What happens to a review.
+/// The state of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It is recorded in one call.
+    /// The review is being recorded in one call.
     Recording,
     /// Responses are added one by one.
     InProgress,
     /// All responses are there; the consensus is being written.
     Completing,
-    /// It is complete.
+    /// The review is complete.
     Completed,
-    /// It was given up.
+    /// The review was given up.
     Failed,
-    /// It is being deleted.
+    /// The review is being deleted.
     Deleting,
 }
 
@@ -244,7 +244,7 @@ pub(crate) fn new_revision() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }
 
-/// What a lookup must still be for a write below its review.
+/// The condition on a lookup for a write below its review.
 #[derive(Debug, Clone)]
 pub(crate) struct Fence {
     pub(crate) key: Key,

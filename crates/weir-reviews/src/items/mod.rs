@@ -28,7 +28,7 @@ use crate::settings::Settings;
 use crate::table::TTL;
 use crate::time::{DAY_MS, rfc3339};
 
-/// What all items of a review have in common.
+/// The attributes that all items of a review have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ItemContext {
     pub(crate) review: ReviewRef,

@@ -23,7 +23,7 @@ enum Position {
     End,
 }
 
-/// What is read of a partition and not yet merged.
+/// The entries of a partition that are read and not yet merged.
 struct Source {
     position: Position,
     items: VecDeque<Item>,

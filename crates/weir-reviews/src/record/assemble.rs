@@ -17,7 +17,7 @@ use crate::review::{
     ResponseStatus, Review, ReviewStatus,
 };
 
-/// What is known of a review before its responses are.
+/// The data of a review without its responses.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
     pub(super) pull_request: PullRequest,

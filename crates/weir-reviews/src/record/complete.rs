@@ -106,7 +106,7 @@ fn hash_of(lookup: &Lookup, completion: &Completion) -> String {
     content_hash(&lookup.head_hash, claims.collect::<BTreeMap<_, _>>(), completion)
 }
 
-/// What the models have said so far; responses of which parts are missing are left out.
+/// The complete responses so far; responses of which parts are missing are left out.
 struct Existing {
     responses: Vec<Response>,
     findings: Vec<Finding>,

@@ -1,4 +1,4 @@
-//! What a caller records.
+//! The review, the responses and the consensus that a caller records.
 
 use crate::finding::{Finding, Severity};
 use crate::ids::{Category, ConsensusId, ModelId, ReviewId, UserName};
@@ -19,11 +19,11 @@ pub struct NewReview {
 /// A review without its responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHead {
-    /// Its id; a new one if none is sent.
+    /// Id of the review; a new one if none is sent.
     pub id: Option<ReviewId>,
     /// The pull request.
     pub pull_request: PullRequest,
-    /// Who asked for it.
+    /// The user who requested the review.
     pub requested_by: Option<UserName>,
     /// When it was made, in milliseconds since 1970; now if none is sent.
     pub created_at_ms: Option<i64>,
@@ -42,18 +42,18 @@ pub struct NewResponse {
     pub output_tokens: u64,
     /// How long it took.
     pub latency_ms: u64,
-    /// What it cost.
+    /// Cost of the response.
     pub cost: MicroUsd,
-    /// Its raw output.
+    /// Raw output of the model.
     pub raw: Option<Vec<u8>>,
-    /// Its findings.
+    /// Findings of the model.
     pub findings: Vec<Finding>,
 }
 
 /// A consensus that the caller has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewConsensus {
-    /// Its id within the review.
+    /// Id of the consensus within the review.
     pub id: ConsensusId,
     /// The findings.
     pub members: Vec<Member>,
@@ -69,7 +69,7 @@ pub struct NewConsensus {
     pub line_end: u32,
     /// The issue in a few words.
     pub title: String,
-    /// What each model said.
+    /// Description that says what each model said.
     pub merged_description: String,
 }
 

@@ -190,7 +190,7 @@ fn head_of(request: &Request) -> Head {
     }
 }
 
-/// Everything that a request stores.
+/// The items that a request stores.
 struct Plan {
     raw_keys: BTreeMap<ModelId, String>,
     recorded: RecordedReview,

@@ -15,9 +15,9 @@ use crate::review::{Consensus, RecordedReview, Response, ResponseStatus, ReviewS
 /// Which issues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
-    /// Those that several models found.
+    /// Issues that several models found.
     Consensus,
-    /// Those of any model.
+    /// Findings of any model.
     Any,
 }
 
@@ -88,7 +88,7 @@ fn titled(finding: &Finding) -> String {
     }
 }
 
-/// What the review found, in one sentence.
+/// The result of the review, in one sentence.
 fn headline(review: &RecordedReview) -> String {
     let found = match (review.consensus.len(), worst(review, Agreement::Consensus)) {
         (1, Some(worst)) => format!("1 issue that models agree on, {worst}"),

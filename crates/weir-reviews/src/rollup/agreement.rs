@@ -30,7 +30,7 @@ impl<'a> Groups<'a> {
 /// A unit of Cohen's κ: a listed file, and a category that a model reported in the review.
 type Unit<'a> = (&'a str, Option<&'a Category>);
 
-/// What a model that responded said, as pairs compare it.
+/// The findings of a model that responded, as pairs compare them.
 struct Opinion<'a> {
     model: &'a ModelId,
     /// The groups of each of its findings.

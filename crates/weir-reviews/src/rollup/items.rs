@@ -84,7 +84,7 @@ pub(super) fn merge_part(rollup: &mut DayRollup, part: &Part, item: &Item) -> Re
     Ok(())
 }
 
-/// What a stored summary contributes.
+/// The contribution of a stored summary.
 pub(super) fn decode_summary(item: &Item) -> Result<DayRollup> {
     decode(item)
 }

@@ -179,12 +179,6 @@ pub fn days(range: DayRange) -> (String, String) {
     (range.from().to_string(), range.to().to_string())
 }
 
-/// First and last sort keys of the summaries of days; the last one is excluded.
-#[must_use]
-pub fn summaries_of(range: DayRange) -> (String, String) {
-    (format!("REVIEW#{}", range.from()), format!("REVIEW#{}", range.to()))
-}
-
 /// A mark of a day to roll up. Every mark has an item of its own: recorders never contend for one, and to clear a mark
 /// clears no later one.
 #[must_use]
@@ -289,7 +283,6 @@ mod tests {
         assert_eq!(text(mark(&Level::All, day(), "7f")), "ROLLUPMARK#ALL | 2026-01-15#7f");
         let range = DayRange::only(day());
         assert_eq!(days(range), ("2026-01-15".to_owned(), "2026-01-16".to_owned()));
-        assert_eq!(summaries_of(range).1, "REVIEW#2026-01-16");
     }
 
     #[test]

@@ -27,13 +27,13 @@ pub struct ModelDay {
     /// All its findings.
     #[serde(rename = "all")]
     pub total: FindingCounts,
-    /// Its findings by severity, in the order of [`Severity::ALL`].
+    /// Findings by severity, in the order of [`Severity::ALL`].
     #[serde(rename = "sev")]
     pub by_severity: [FindingCounts; 5],
-    /// Its findings by category.
+    /// Findings by category.
     #[serde(rename = "cat", with = "pairs")]
     pub by_category: BTreeMap<Option<Category>, FindingCounts>,
-    /// Its findings of categories that are too rare to be counted apart.
+    /// Findings of categories that are too rare to be counted apart.
     #[serde(rename = "rare", default)]
     pub rare_categories: FindingCounts,
     /// Cost of all its responses.

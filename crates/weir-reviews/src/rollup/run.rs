@@ -11,7 +11,7 @@ use crate::bounds::{ROLLUP_DAY_MARKS_MAX, ROLLUP_MARK_SHARDS, ROLLUP_MARKS_PAGE}
 use crate::error::{Error, Result};
 use crate::time::Day;
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunReport {
     /// Days of repositories that were rolled up.

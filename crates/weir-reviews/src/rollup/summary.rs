@@ -44,7 +44,7 @@ impl SummaryId {
 pub struct Summary {
     /// Where it belongs.
     pub id: SummaryId,
-    /// What it adds.
+    /// The sums that it adds.
     pub rollup: DayRollup,
 }
 

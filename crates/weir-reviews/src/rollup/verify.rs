@@ -30,7 +30,7 @@ pub struct Difference {
     pub computed: Option<String>,
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerifyReport {
     /// Days of repositories, and of all, that were computed.

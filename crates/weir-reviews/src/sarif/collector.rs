@@ -20,7 +20,7 @@ use crate::ids::ModelId;
 pub struct ModelFindings {
     /// The model.
     pub model: ModelId,
-    /// Its findings, in the order of the file.
+    /// Findings of the run, in the order of the file.
     pub findings: Vec<Finding>,
     /// How many results are no findings.
     pub skipped: Skipped,

@@ -28,7 +28,7 @@ pub struct ReadOptions {
     pub root: Option<String>,
     /// Most findings to keep, of all runs together.
     pub findings_max: usize,
-    /// What happens with more findings than that.
+    /// The treatment of findings beyond that bound.
     pub on_excess: Excess,
 }
 
@@ -43,7 +43,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// What happens with more findings than may be kept.
+/// The treatment of findings beyond the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
     /// The file is refused, at the first result that is too many.

@@ -26,7 +26,7 @@ const CATEGORY_TAGS: &[&str] = &[
     "style",
 ];
 
-/// What the results of a run refer to.
+/// The rules and artifacts that the results of a run refer to.
 pub(super) struct Context<'a> {
     pub(super) model: &'a ModelId,
     pub(super) rules: &'a Rules,

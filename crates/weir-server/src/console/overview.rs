@@ -22,12 +22,10 @@ use crate::limiter::traffic::{ResourceCounts, traffic};
 
 /// Resources that the overview lists.
 const TOP: usize = 10;
-/// Delay from which on a job is late, in milliseconds.
-const LATE_MS: u64 = 60_000;
 
 /// Returns the figures of all services at a glance
 ///
-/// Each part is there if the caller's scopes reach it, and has only what they reach.
+/// Each part is present if the caller's scopes reach it, and contains only what they reach.
 #[utoipa::path(get, path = "/v1/overview", tag = "console", responses((status = 200, body = Overview)))]
 pub(super) async fn overview(State(app): State<App>, Caller(caller): Caller) -> Reply<Overview> {
     let grants = &caller.grants;
@@ -79,7 +77,7 @@ pub(super) fn jobs(app: &App) -> JobsHealth {
     JobsHealth {
         total: statuses.len() as u64,
         failed: names(|job| job.last_outcome == Some(JobOutcome::Failed)),
-        late: names(|job| job.lag_ms > LATE_MS),
+        late: names(|job| job.late),
     }
 }
 

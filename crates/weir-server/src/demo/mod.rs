@@ -125,7 +125,7 @@ async fn run_job(app: &App, name: &str) -> Result<()> {
     }
 }
 
-/// What a service keeps open for its handlers.
+/// The state that a service shares with its handlers.
 fn opened<'a, T: 'static>(app: &'a App, name: &str) -> Result<&'a T> {
     app.kept().ok_or_else(|| Failure::new(format!("the {name} is not open")))
 }

@@ -1,6 +1,6 @@
 //! The orgs of the demo. They are invented.
 
-/// What the demo shows of an org today.
+/// The state of an org that the demo shows today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Today {
     /// An ordinary day.

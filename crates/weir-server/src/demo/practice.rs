@@ -135,7 +135,7 @@ impl PracticeDemo {
         Ok(())
     }
 
-    /// What users did in the hour that ends at `now_ms`.
+    /// Records the usage of the hour that ends at `now_ms`.
     pub(super) async fn hour(&mut self, hour: u64, now_ms: i64) -> Result<()> {
         let Self { practice, learners, problems, jobs } = self;
         let (practice, problems) = (&*practice, &*problems);

@@ -63,14 +63,14 @@ struct Repository {
     prs: Vec<Change>,
 }
 
-/// What a pull request changes, and the issues in it.
+/// The change of a pull request, and the issues in it.
 #[derive(Deserialize)]
 struct Change {
     title: String,
     issues: Vec<Issue>,
 }
 
-/// What is in the pull request of one review.
+/// The pull request of one review.
 struct Drawn<'a> {
     change: &'a Change,
     issues: Vec<&'a Issue>,
@@ -230,7 +230,7 @@ fn respond(
     })
 }
 
-/// What a model says of an issue, in its own words where the corpus has enough.
+/// The finding of a model on an issue, in words of its own where the corpus has enough.
 fn finding(
     model: &Model,
     place: usize,

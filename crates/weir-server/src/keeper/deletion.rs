@@ -33,7 +33,7 @@ twin_routes! {
     delete_org = "/api/v1/orgs/{org}";
     /// Deletes an app
     ///
-    /// Its secret and tokens stop working, and its requests are refused. Totals stay readable. The app can be restored for 30 days.
+    /// The secret and tokens of the app stop working, and its requests are refused. Totals stay readable. The app can be restored for 30 days.
     delete_app = "/api/v1/orgs/{org}/apps/{app}";
 
     post() => restore(actor: Actor) -> Reply<EffectiveConfig>,
@@ -44,7 +44,7 @@ twin_routes! {
     restore_org = "/api/v1/orgs/{org}/restore";
     /// Restores a deleted app
     ///
-    /// Its secret works again; tokens issued before the deletion do not.
+    /// The secret of the app works again; tokens issued before the deletion do not.
     restore_app = "/api/v1/orgs/{org}/apps/{app}/restore";
 }
 

@@ -28,7 +28,7 @@ use weir_framework::{ApiError, Code};
 
 /// Takes tokens
 ///
-/// Takes them from the entity's bucket and, if the entity cascades, from its parent's: from both or from neither. The headers
+/// Takes the tokens from the entity's bucket and, if the entity cascades, from its parent's: from both or from neither. The headers
 /// `RateLimit` and `RateLimit-Policy` list what remains of each limit. A `429`
 /// reports the status of every requested limit in `details.limits`: the tokens that are missing and when to retry.
 ///

@@ -42,7 +42,7 @@ pub(crate) async fn get(
 
 /// Deletes an entity
 ///
-/// Its limits and buckets are removed; its usage and audit log remain. An entity with children cannot be deleted.
+/// The limits and buckets of the entity are removed; its usage and audit log remain. An entity with children cannot be deleted.
 #[utoipa::path(delete, path = "/v1/namespaces/{ns}/entities/{id}", tag = "entities",
     params(NamespacePath, EntityPath), responses((status = 204)))]
 pub(crate) async fn remove(

@@ -60,7 +60,7 @@ fn not_configured(level: &Level) -> ApiError {
 
 /// Sets the limits of the system
 ///
-/// They apply to every entity and resource that has no other limits. They replace all earlier limits of the system.
+/// The limits apply to every entity and resource that has no other limits. They replace all earlier limits of the system.
 #[utoipa::path(put, path = "/v1/namespaces/{ns}/limits/system", tag = "limits",
     params(NamespacePath), request_body = SetSystemLimitsRequest, responses(
         (status = 200, description = "The limits were replaced", body = LimitsResponse),
@@ -92,7 +92,7 @@ pub(crate) async fn remove_system(
 
 /// Sets the limits of a resource
 ///
-/// They apply to every entity that has no limits of its own. They replace all earlier limits of the resource.
+/// The limits apply to every entity that has no limits of its own. They replace all earlier limits of the resource.
 #[utoipa::path(put, path = "/v1/namespaces/{ns}/limits/resources/{r}", tag = "limits",
     params(NamespacePath, ResourcePath), request_body = SetLimitsRequest, responses(
         (status = 200, description = "The limits were replaced", body = LimitsResponse),
@@ -129,7 +129,7 @@ pub(crate) async fn remove_resource(
 
 /// Sets the limits of an entity
 ///
-/// They apply on one resource or, as `_default_`, on all resources on which the entity has no other limits. They replace
+/// The limits apply on one resource or, as `_default_`, on all resources on which the entity has no other limits. They replace
 /// all earlier limits of the entity there.
 #[utoipa::path(put, path = "/v1/namespaces/{ns}/limits/entities/{id}/{r}", tag = "limits",
     params(NamespacePath, EntityPath, ResourceOrAllPath), request_body = SetLimitsRequest, responses(

@@ -1,4 +1,4 @@
-//! What a caller may reach.
+//! The users, problems and jobs that a caller may access.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -11,7 +11,7 @@ use weir_practice::ids::UserId;
 use super::error::PracticeError;
 use super::scopes::{PRACTICE, USER, WORKER};
 
-/// What the caller may reach with the method of the request. What it may not reach does not exist for it.
+/// The access of a caller with the method of the request. An entity beyond it is "not found" for the caller.
 pub(crate) struct Reach {
     caller: Caller,
     access: Access,

@@ -30,20 +30,20 @@ struct TypeLabel {
     r#type: &'static str,
 }
 
-/// What a request did to a job.
+/// The effect of a request on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JobOutcome {
-    /// It was submitted.
+    /// The job was submitted.
     Submitted,
     /// A worker claimed it.
     Claimed,
-    /// It is complete.
+    /// The job is complete.
     Completed,
-    /// It failed.
+    /// The job failed.
     Failed,
-    /// It waits for a worker again after it failed.
+    /// The job waits for a worker again after it failed.
     Retried,
-    /// It was cancelled.
+    /// The job was cancelled.
     Cancelled,
     /// A worker that no longer held it was refused.
     LeaseLost,

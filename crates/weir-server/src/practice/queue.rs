@@ -236,7 +236,7 @@ pub(crate) async fn retry(
 
 /// Cancels a job that has not ended
 ///
-/// Its worker is refused from now on. The same request again changes nothing.
+/// The worker of the job is refused from now on. The same request again changes nothing.
 #[utoipa::path(post, path = "/v1/practice/jobs/{type}/{id}/cancel", tag = "practice-jobs",
     params(JobParam), responses((status = 200, body = PracticeJob)))]
 pub(crate) async fn cancel(

@@ -1,4 +1,4 @@
-//! What people say of findings.
+//! Feedback of people on findings.
 
 use axum::Json;
 use weir_api::reviews::{FeedbackRequest, Finding, FindingParam, ModelParam, ReviewParam, Verdict};

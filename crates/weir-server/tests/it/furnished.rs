@@ -79,7 +79,7 @@ impl Site<'_> {
         self.call(Method::PUT, &format!("{path}{app}/sticky"), &moved).await;
     }
 
-    /// Makes an app; what is told of it.
+    /// Creates an app and returns the response.
     async fn app(&self, org: &str, app: &str) -> Value {
         let path = format!("/api/v1/orgs/{org}/apps/{app}");
         self.call(Method::PUT, &path, &json!({"app_name": "Sample"})).await

@@ -10,6 +10,7 @@ mod errors;
 mod furnished;
 mod health;
 mod keeper;
+mod low_disk;
 mod matrix;
 mod metrics;
 mod openapi;

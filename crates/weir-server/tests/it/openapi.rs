@@ -38,7 +38,7 @@ async fn every_operation_says_what_it_needs_and_how_it_fails() {
             let open = operation["security"].as_array().unwrap().is_empty();
             assert_eq!(open, scope == "none", "{at}");
             let failure = &operation["responses"]["default"]["$ref"];
-            assert_eq!(failure, "#/components/responses/Failure", "{at}");
+            assert_eq!(failure, "#/components/responses/Error", "{at}");
             for (status, answer) in operation["responses"].as_object().unwrap() {
                 let is_described = answer["$ref"].is_string() || answer["description"].is_string();
                 assert!(is_described, "{at} says nothing about {status}");

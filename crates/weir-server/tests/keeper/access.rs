@@ -8,9 +8,9 @@ use crate::scene::{Client, ORG, OTHER, Scene};
 
 /// Path, method and scope of every operation below `/api` and `/auth`.
 async fn operations(scene: &Scene) -> Vec<(String, Method, String)> {
-    let told: Value = scene.app.get("/openapi.json").send().await.json();
+    let description: Value = scene.app.get("/openapi.json").send().await.json();
     let mut all = Vec::new();
-    for (path, item) in told["paths"].as_object().unwrap() {
+    for (path, item) in description["paths"].as_object().unwrap() {
         if !path.starts_with("/api/") && !path.starts_with("/auth/") {
             continue;
         }
@@ -121,8 +121,8 @@ async fn the_case_of_an_org_id_does_not_matter() {
         let reply = scene.read(client, tail).await;
         assert_eq!(reply.status, 200, "{} {tail}: {}", client.id, reply.text());
     }
-    let told: Value = scene.read(&upper, "").await.json();
-    assert_eq!(told["org_id"], ORG);
+    let config: Value = scene.read(&upper, "").await.json();
+    assert_eq!(config["org_id"], ORG);
     // Another org's is still another's, and so is an app's name in another case.
     let other = Client { org: OTHER.to_uppercase(), ..app.clone() };
     assert_eq!(scene.read(&other, "/apps/api").await.status, 403);

@@ -1,4 +1,4 @@
-//! What was used and spent, told by the day.
+//! Usage and spend by the day.
 
 use serde_json::{Value, json};
 use weir_framework::Code;
@@ -20,16 +20,16 @@ async fn a_day_has_totals_of_the_org_and_of_each_app() {
     scene.app.clock.advance_ms(7_000);
     let reply = scene.read(&client, "/apps/api/aggregates/today").await;
     assert_eq!(reply.status, 200, "{}", reply.text());
-    let told: Value = reply.json();
+    let totals: Value = reply.json();
     assert_eq!(
-        (&told["date"], &told["timezone"]),
+        (&totals["date"], &totals["timezone"]),
         (&json!("2026-01-15"), &json!("America/New_York"))
     );
-    let premium = &told["models"]["premium"];
+    let premium = &totals["models"]["premium"];
     assert_eq!((&premium["requests"], &premium["cost_usd_micros"]), (&json!(3), &json!(4_500_000)));
     assert_eq!(premium["average_cost_per_request"], 1_500_000);
     assert_eq!(premium["bedrock_model_id"], "anthropic.claude-sonnet-4-5-20250929-v1:0");
-    assert_eq!(told["updated_at"], "2026-01-15T12:00:00Z");
+    assert_eq!(totals["updated_at"], "2026-01-15T12:00:00Z");
     let org: Value = scene.get(&format!("/api/v1/orgs/{ORG}/aggregates/2026-01-15")).await.json();
     assert_eq!(org["models"]["premium"]["quota_pct"], 45.0, "{org}");
     assert_eq!(org["totals"]["output_tokens"], 300_000);
@@ -92,8 +92,8 @@ async fn a_series_has_every_day_up_to_ninety_two() {
     let reply = scene.read(&client, &series("2026-01-12", "2026-01-16")).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert_eq!(reply.header("x-data-lag-secs"), "0");
-    let told: Value = reply.json();
-    let days = told["items"].as_array().unwrap();
+    let totals: Value = reply.json();
+    let days = totals["items"].as_array().unwrap();
     let requests: Vec<(&str, u64)> = days
         .iter()
         .map(|day| (day["date"].as_str().unwrap(), day["totals"]["requests"].as_u64().unwrap()))

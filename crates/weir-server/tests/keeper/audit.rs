@@ -6,8 +6,8 @@ use weir_framework::Code;
 
 use crate::scene::{ORG, OTHER, Scene, at, new_org, with};
 
-/// What was done to whom, of every event of the list.
-async fn told(scene: &Scene, path: &str) -> Vec<String> {
+/// Action, subject, actor and detail of every event of the list.
+async fn events(scene: &Scene, path: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut next = path.to_owned();
     loop {
@@ -46,11 +46,11 @@ async fn the_operator_the_org_and_the_app_read_their_events() {
         .cloned()
         .chain([of_app, oldest].concat().into_iter().map(Into::into))
         .collect();
-    assert_eq!(told(&scene, &at(ORG, "/audit")).await, all);
-    assert_eq!(told(&scene, &at(ORG, "/audit?limit=1")).await, all);
-    assert_eq!(told(&scene, &at(ORG, "/apps/api/audit?limit=1")).await, of_app);
-    assert_eq!(told(&scene, &at(ORG, "/audit?from=2026-01-15T12:00:01Z")).await, all[..4]);
-    assert_eq!(told(&scene, &at(ORG, "/audit?to=2026-01-15T12:00:01Z")).await, oldest);
+    assert_eq!(events(&scene, &at(ORG, "/audit")).await, all);
+    assert_eq!(events(&scene, &at(ORG, "/audit?limit=1")).await, all);
+    assert_eq!(events(&scene, &at(ORG, "/apps/api/audit?limit=1")).await, of_app);
+    assert_eq!(events(&scene, &at(ORG, "/audit?from=2026-01-15T12:00:01Z")).await, all[..4]);
+    assert_eq!(events(&scene, &at(ORG, "/audit?to=2026-01-15T12:00:01Z")).await, oldest);
     // Both see their own; an app does not see its org's.
     for (client, tail, status) in [
         (&org, "/audit", 200),

@@ -45,7 +45,7 @@ const _: () = assert!(
     "a record holds the items of a batch"
 );
 
-/// What the sweeper has done, and how far it is behind.
+/// The counters of the sweeper, and its delay.
 #[derive(Debug, Default)]
 pub(super) struct SweepProgress {
     removed: AtomicU64,

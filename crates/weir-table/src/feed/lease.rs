@@ -36,7 +36,7 @@ const THROUGH: &str = "through";
 pub(super) struct Lease {
     pub(super) shard: String,
     pub(super) generation: u64,
-    /// Where to read next.
+    /// The position to read next.
     pub(super) position: Position,
     pub(super) owner: Option<String>,
     pub(super) until_ms: u64,

@@ -29,7 +29,7 @@ pub struct FeedWindow {
     pub(super) shard: String,
     /// The position in the table, which stays until the whole window is committed.
     pub(super) from: Position,
-    /// Where to read next.
+    /// The position to read next.
     pub(super) next: Position,
     /// The page that was read and not yet returned: its changes, how many were merged into them, and the last position.
     pending: Vec<Change>,

@@ -63,8 +63,8 @@ async fn a_backup_under_load_is_the_store_at_one_moment() {
         // The copy is a store of its own.
         let run = Run { steps_max: 5, ..Run::new(seed, model.done()) };
         let acks: Arc<Mutex<Vec<Ack>>> = Arc::default();
-        let told = Arc::clone(&acks);
-        let failures = run.go(&copy, move |ack| told.lock().unwrap().push(ack)).await;
+        let received = Arc::clone(&acks);
+        let failures = run.go(&copy, move |ack| received.lock().unwrap().push(ack)).await;
         assert!(failures.is_empty(), "{failures:?}");
         model.note(acks.lock().unwrap().drain(..));
         model.check(&copy).await;
@@ -94,7 +94,7 @@ async fn a_damaged_backup_is_refused_and_leaves_nothing() {
     let to = folder.path().join("restored");
     let restore = || embedded::restore(&from, &to, None, &|_, _| {});
     let (data, manifest) = (from.join("data.weir"), from.join("manifest.json"));
-    let (sound, told) = (fs::read(&data).unwrap(), fs::read(&manifest).unwrap());
+    let (sound, finished) = (fs::read(&data).unwrap(), fs::read(&manifest).unwrap());
     let assert_nothing = || assert!(!to.exists() || fs::read_dir(&to).unwrap().next().is_none());
     let mut random = Random::new(3);
     for _ in 0..30 {
@@ -111,13 +111,13 @@ async fn a_damaged_backup_is_refused_and_leaves_nothing() {
     }
     fs::write(&data, &sound).unwrap();
     // A backup that did not finish has no manifest, or half of one.
-    fs::write(&manifest, &told[..told.len() / 2]).unwrap();
+    fs::write(&manifest, &finished[..finished.len() / 2]).unwrap();
     assert!(restore().is_err());
     fs::remove_file(&manifest).unwrap();
     let refused = restore().unwrap_err();
     assert!(refused.to_string().contains("not a finished backup"));
     assert_nothing();
-    fs::write(&manifest, &told).unwrap();
+    fs::write(&manifest, &finished).unwrap();
     restore().unwrap();
     let store = workload::open(options(&to)).unwrap();
     assert_eq!(check::scan(&store, Query::scan(MAIN)).await.len(), 50);
@@ -157,8 +157,8 @@ async fn a_backup_of_a_newer_format_is_refused() {
     let folder = Folder::new();
     let from = backed_up(&folder, 3).await;
     let manifest = from.join("manifest.json");
-    let told = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, told.replace("\"format\": 1", "\"format\": 2")).unwrap();
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
     let refused = embedded::restore(&from, &folder.path().join("restored"), None, &|_, _| {});
     assert!(matches!(refused, Err(Error::NewerFormat { found: 2, known: 1, .. })));
 }
@@ -212,8 +212,8 @@ async fn the_feed_continues_after_a_restore() {
     assert_eq!(page.changes.len(), 1);
     assert_eq!(page.changes[0].images().unwrap().1, Some(item(99)));
     for position in [old, ahead] {
-        let told = read(&store, position).await;
-        assert!(matches!(told, Err(Error::Trimmed)), "{told:?}");
+        let changes = read(&store, position).await;
+        assert!(matches!(changes, Err(Error::Trimmed)), "{changes:?}");
     }
     let page = read(&store, Position::Oldest).await.unwrap();
     assert_eq!(page.changes.len(), 1);

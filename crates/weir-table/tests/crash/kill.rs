@@ -34,7 +34,7 @@ fn the_process_that_is_killed() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let failures = runtime.block_on(write_until_killed(Path::new(&folder), seed, round, done));
-    tell(&format!("! {failures:?}"));
+    print_line(&format!("! {failures:?}"));
 }
 
 async fn write_until_killed(folder: &Path, seed: u64, round: u64, done: Progress) -> Vec<Error> {
@@ -51,11 +51,11 @@ async fn write_until_killed(folder: &Path, seed: u64, round: u64, done: Progress
         });
     }
     let run = Run::new(seed, done);
-    run.go(&store, |ack| tell(&ack.to_text())).await
+    run.go(&store, |ack| print_line(&ack.to_text())).await
 }
 
 /// One line in one write: a kill leaves it whole or not at all.
-fn tell(line: &str) {
+fn print_line(line: &str) {
     let line = format!("\n>{line}\n");
     std::io::stdout()
         .lock()

@@ -9,7 +9,7 @@ use crate::api::{Api, ApiFlags, part};
 use crate::config::Source;
 use crate::failure::Failure;
 use crate::output;
-use crate::place::Place;
+use crate::store_location::StoreLocation;
 
 const SIGNING_AFTER_HELP: &str = "\
 Examples:
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
     let rotate = async |api: &Api| api.post::<NewAdminKey>("/v1/admin-key/rotate", &()).await;
     let new = Api::with(&loaded, rotate).await?;
-    if let (None, Some(data)) = (&loaded.remote, Place::of(&loaded.config.store).folder()) {
+    if let (None, Some(data)) = (&loaded.remote, StoreLocation::of(&loaded.config.store).folder()) {
         let file = data.join(ADMIN_KEY_FILE);
         let note = match file.exists() {
             true => format!("the new admin key is saved in {}", file.display()),

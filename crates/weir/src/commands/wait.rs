@@ -11,7 +11,7 @@ use crate::api::{Api, ApiFlags};
 use crate::config::{Loaded, Source};
 use crate::failure::Failure;
 use crate::output;
-use crate::place::Place;
+use crate::store_location::StoreLocation;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -71,8 +71,8 @@ async fn look(loaded: &Loaded) -> Result<String, Failure> {
 
 /// The address of the server that has the store open.
 async fn local_url(loaded: &Loaded) -> Result<String, Failure> {
-    let place = Place::of(&loaded.config.store);
-    let Some(data) = place.folder() else {
+    let location = StoreLocation::of(&loaded.config.store);
+    let Some(data) = location.folder() else {
         return Err(Failure::usage("a server on DynamoDB has no folder here")
             .help("name the server with --url or WEIR_URL"));
     };

@@ -24,7 +24,7 @@ pub(crate) struct Content<'a> {
     pub(crate) numbers: &'a [usize],
 }
 
-/// How a table is drawn.
+/// The form in which a table is drawn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     /// Largest width of a line; none is unlimited.

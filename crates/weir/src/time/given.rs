@@ -27,7 +27,7 @@ const UNITS: [(&str, i64); 6] = [
 /// A time or a day, as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum GivenTime {
-    /// This moment.
+    /// The present moment.
     Now,
     /// So many days after today, or before if negative.
     Day(i64),

@@ -1,7 +1,7 @@
 //! A process of clients: tasks that take tokens as fast as they are answered, each with a connection of its own.
 //!
-//! What was granted and what was lost is told line by line as it happens, so that it is known when the process is killed; a
-//! task has one request under way at most. The rest is told at the end.
+//! Grants and losses are printed line by line as they happen, so that they are known when the process is killed; a task has
+//! one request under way at most. The other counts are printed at the end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use weir_table::clock::Clock;
 
 use crate::ground::RESOURCE;
 use crate::lease_client;
-use crate::process::{plan, tell};
+use crate::process::{plan, print_line};
 use crate::wire::{Answer, Wire};
 
 /// The longest pause of a client that was refused, or whose server is gone.
@@ -24,9 +24,9 @@ const PAUSE_MAX_MS: u64 = 10;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// Files with the addresses of servers.
-    pub(crate) doors: Vec<PathBuf>,
+    pub(crate) address_files: Vec<PathBuf>,
     /// The one it goes to.
-    pub(crate) door: usize,
+    pub(crate) server_index: usize,
     pub(crate) tasks: usize,
     pub(crate) span: Duration,
     pub(crate) work: Work,
@@ -47,7 +47,7 @@ pub(crate) enum Work {
 
 /// What happened to the requests of a process, grants aside.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub(crate) struct Counts {
     pub(crate) refused: u64,
     /// When the last request that was refused had not been sent yet.
     pub(crate) last_refusal_ms: i64,
@@ -59,8 +59,8 @@ pub(crate) struct Tally {
     pub(crate) odd: Vec<String>,
 }
 
-impl Tally {
-    pub(crate) fn add(&mut self, other: Tally) {
+impl Counts {
+    pub(crate) fn add(&mut self, other: Counts) {
         self.refused += other.refused;
         self.last_refusal_ms = self.last_refusal_ms.max(other.last_refusal_ms);
         self.contended += other.contended;
@@ -78,43 +78,49 @@ fn the_process_of_clients() {
         let tasks: Vec<_> = (0..plan.tasks)
             .map(|number| tokio::spawn(Task::new(Arc::clone(&plan), number).run()))
             .collect();
-        let mut all = Tally::default();
+        let mut all = Counts::default();
         for task in tasks {
             all.add(task.await.unwrap());
         }
         all
     });
-    tell(&format!("end {}", serde_json::to_string(&all).unwrap()));
+    print_line(&format!("end {}", serde_json::to_string(&all).unwrap()));
 }
 
 /// A client.
 pub(crate) struct Task {
     pub(crate) plan: Arc<Plan>,
-    pub(crate) tally: Tally,
+    pub(crate) counts: Counts,
     entity: String,
-    door: usize,
+    server_index: usize,
     wire: Option<Wire>,
 }
 
 impl Task {
     fn new(plan: Arc<Plan>, number: usize) -> Task {
         let entity = plan.entities[number % plan.entities.len()].clone();
-        Task { door: plan.door, entity, plan, tally: Tally::default(), wire: None }
+        Task {
+            server_index: plan.server_index,
+            entity,
+            plan,
+            counts: Counts::default(),
+            wire: None,
+        }
     }
 
-    async fn run(mut self) -> Tally {
+    async fn run(mut self) -> Counts {
         let began = Instant::now();
         while began.elapsed() < self.plan.span {
             let Some(granted) = self.acquire().await else { continue };
             match self.plan.work {
-                Work::Take => tell(&format!("granted {}", self.entity)),
+                Work::Take => print_line(&format!("granted {}", self.entity)),
                 Work::Lease => {
                     let net = lease_client::settle(&mut self, &granted).await;
-                    tell(&format!("settled {net}"));
+                    print_line(&format!("settled {net}"));
                 }
             }
         }
-        self.tally
+        self.counts
     }
 
     /// Takes; the lease if it was granted.
@@ -127,18 +133,18 @@ impl Task {
                 return Some(response["lease"].as_str().unwrap().to_owned());
             }
             Answer::Response(429, _) => {
-                self.tally.refused += 1;
-                self.tally.last_refusal_ms = self.tally.last_refusal_ms.max(before_ms);
+                self.counts.refused += 1;
+                self.counts.last_refusal_ms = self.counts.last_refusal_ms.max(before_ms);
                 pause().await;
             }
             Answer::Response(503, response) if response["details"]["kind"] == "contended" => {
-                self.tally.contended += 1;
+                self.counts.contended += 1;
             }
             // The store did not answer the server, or not in time.
-            Answer::Response(408 | 503, _) => tell("lost unknown"),
-            Answer::Lost => tell("lost unanswered"),
+            Answer::Response(408 | 503, _) => print_line("lost unknown"),
+            Answer::Lost => print_line("lost unanswered"),
             Answer::Response(status, response) => {
-                self.tally.odd.push(format!("{status} {response}"))
+                self.counts.odd.push(format!("{status} {response}"))
             }
             Answer::Unsent => pause().await,
         }
@@ -155,7 +161,8 @@ impl Task {
         let mut wire = match self.wire.take() {
             Some(wire) => wire,
             None => {
-                let address = std::fs::read_to_string(&self.plan.doors[self.door]).unwrap();
+                let address =
+                    std::fs::read_to_string(&self.plan.address_files[self.server_index]).unwrap();
                 let Some(wire) = Wire::connect(&address).await else { return Answer::Unsent };
                 wire
             }
@@ -168,8 +175,8 @@ impl Task {
     }
 
     /// Goes to the next server, if there are several.
-    pub(crate) fn turn(&mut self) {
-        self.door = (self.door + 1) % self.plan.doors.len();
+    pub(crate) fn next_server(&mut self) {
+        self.server_index = (self.server_index + 1) % self.plan.address_files.len();
         self.wire = None;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::{Plan, Tally};
+use crate::client::{Counts, Plan};
 use crate::ground::Ground;
 use crate::process::Process;
 
@@ -33,7 +33,7 @@ pub(crate) struct Answers {
     /// Acquires of which the server itself does not know, because its store did not answer.
     unknown: i64,
     /// The rest, of processes that were not killed.
-    pub(crate) rest: Tally,
+    pub(crate) rest: Counts,
 }
 
 impl Answers {
@@ -64,8 +64,8 @@ impl Answers {
                 self.leases += 1;
                 self.net += net.parse::<i64>().unwrap();
             }
-            Some(("end", tally)) => {
-                self.rest.add(serde_json::from_str(tally).unwrap());
+            Some(("end", counts)) => {
+                self.rest.add(serde_json::from_str(counts).unwrap());
                 return true;
             }
             _ => panic!("a process of clients said {line:?}"),

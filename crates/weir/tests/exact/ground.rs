@@ -126,16 +126,16 @@ impl Ground {
     }
 
     /// Files with the addresses of all servers.
-    pub(crate) fn doors(&self) -> Vec<PathBuf> {
-        (0..self.instances.len()).map(|place| self.door(place)).collect()
+    pub(crate) fn address_files(&self) -> Vec<PathBuf> {
+        (0..self.instances.len()).map(|place| self.address_file(place)).collect()
     }
 
-    fn door(&self, place: usize) -> PathBuf {
+    fn address_file(&self, place: usize) -> PathBuf {
         self.folder.path().join(format!("address-{place}"))
     }
 
     fn start(&mut self, place: usize) {
-        let instance = Instance::start(self.folder.path(), &self.flags, &self.door(place));
+        let instance = Instance::start(self.folder.path(), &self.flags, &self.address_file(place));
         self.instances[place] = Some(instance);
     }
 
@@ -185,7 +185,7 @@ impl Ground {
 
     /// Asks the first server something.
     pub(crate) fn try_call(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
-        let address = std::fs::read_to_string(self.door(0)).unwrap();
+        let address = std::fs::read_to_string(self.address_file(0)).unwrap();
         self.runtime.block_on(async {
             let mut wire = Wire::connect(&address).await.unwrap();
             wire.call(method, path, None, body).await

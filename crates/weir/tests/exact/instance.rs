@@ -22,14 +22,15 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Starts a server and writes its address to `door`. One whose store does not answer does not start: where many ask
+    /// Starts a server and writes its address to `address_file`. One whose store does not answer does not start: where many ask
     /// DynamoDB Local at once it is tried again.
-    pub(crate) fn start(folder: &Path, flags: &[String], door: &Path) -> Instance {
-        let started = (0..STARTS_MAX).find_map(|_| Instance::try_start(folder, flags, door));
+    pub(crate) fn start(folder: &Path, flags: &[String], address_file: &Path) -> Instance {
+        let started =
+            (0..STARTS_MAX).find_map(|_| Instance::try_start(folder, flags, address_file));
         started.expect("a server that starts")
     }
 
-    fn try_start(folder: &Path, flags: &[String], door: &Path) -> Option<Instance> {
+    fn try_start(folder: &Path, flags: &[String], address_file: &Path) -> Option<Instance> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
@@ -61,7 +62,7 @@ impl Instance {
         std::thread::spawn(move || sender.send(lines.next()));
         let instance = Instance { child };
         let line = receiver.recv_timeout(START_WITHIN).unwrap()?.unwrap();
-        write_whole(door, line.strip_prefix("listening on http://").unwrap());
+        write_whole(address_file, line.strip_prefix("listening on http://").unwrap());
         Some(instance)
     }
 

@@ -40,7 +40,7 @@ pub(crate) async fn settle(task: &mut Task, lease: &str) -> i64 {
 async fn twice(task: &mut Task, lease: &str, verb: &str, number: u32, body: &Value) -> Value {
     let first = answered(task, lease, verb, number, body).await;
     if fastrand::bool() {
-        task.turn();
+        task.next_server();
     }
     let again = answered(task, lease, verb, number, body).await;
     assert_eq!(first, again, "{verb} {body}");
@@ -54,12 +54,12 @@ async fn answered(task: &mut Task, lease: &str, verb: &str, number: u32, body: &
     for _ in 0..TRIES_MAX {
         match task.ask(&tail, Some(&key), body).await {
             Answer::Response(200, response) => {
-                task.tally.settles += 1;
+                task.counts.settles += 1;
                 return response;
             }
-            Answer::Response(503, _) => task.tally.contended += 1,
+            Answer::Response(503, _) => task.counts.contended += 1,
             Answer::Response(status, response) => panic!("{verb} {body:?}: {status} {response}"),
-            Answer::Lost | Answer::Unsent => task.turn(),
+            Answer::Lost | Answer::Unsent => task.next_server(),
         }
         pause().await;
     }

@@ -34,8 +34,8 @@ pub(crate) fn plans(
     span: Duration,
 ) -> Vec<Plan> {
     let plan = |process| Plan {
-        doors: ground.doors(),
-        door: process % ground.servers(),
+        address_files: ground.address_files(),
+        server_index: process % ground.servers(),
         tasks: tasks / PROCESSES,
         span,
         work,

@@ -13,15 +13,20 @@ use crate::wire::{Answer, Wire};
 const TRIES_MAX: u32 = 20_000;
 /// A connection to any of the servers.
 pub(crate) struct Client {
-    doors: Vec<PathBuf>,
-    door: usize,
+    address_files: Vec<PathBuf>,
+    server_index: usize,
     wire: Option<Wire>,
     pub(crate) retries: u64,
 }
 
 impl Client {
-    pub(crate) fn new(doors: &[PathBuf], door: usize) -> Client {
-        Client { doors: doors.to_vec(), door: door % doors.len(), wire: None, retries: 0 }
+    pub(crate) fn new(address_files: &[PathBuf], server_index: usize) -> Client {
+        Client {
+            address_files: address_files.to_vec(),
+            server_index: server_index % address_files.len(),
+            wire: None,
+            retries: 0,
+        }
     }
 
     /// Sends a request until it is answered, each time with a body made anew. Returns whether it was sent before, too.
@@ -37,7 +42,7 @@ impl Client {
                 Answer::Response(status, response) => return (status, response, attempt > 0),
                 Answer::Lost | Answer::Unsent => {
                     self.wire = None;
-                    self.door = (self.door + 1) % self.doors.len();
+                    self.server_index = (self.server_index + 1) % self.address_files.len();
                 }
             }
             self.retries += 1;
@@ -48,7 +53,7 @@ impl Client {
 
     async fn try_send(&mut self, method: Method, path: &str, body: Option<&Value>) -> Answer {
         if self.wire.is_none() {
-            let address = std::fs::read_to_string(&self.doors[self.door]).unwrap();
+            let address = std::fs::read_to_string(&self.address_files[self.server_index]).unwrap();
             self.wire = Wire::connect(&address).await;
         }
         match &mut self.wire {

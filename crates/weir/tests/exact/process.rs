@@ -1,6 +1,6 @@
 //! A process of clients: these tests once more, with a plan and the name of the one that carries it out.
 //!
-//! What it tells, it tells line by line as it happens ([`tell`]), so that it is known when the process is killed.
+//! A process prints every result at once as a line ([`print_line`]), so that it is known when the process is killed.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -43,7 +43,7 @@ impl Process {
         self.child.kill().unwrap();
     }
 
-    /// Waits for its end; all that it told.
+    /// Waits for the end of the process; returns all its lines.
     pub(crate) fn end(mut self) -> Vec<String> {
         let lines = self.lines.join().unwrap();
         self.child.wait().unwrap();
@@ -57,7 +57,7 @@ pub(crate) fn plan<P: DeserializeOwned>() -> P {
 }
 
 /// One line in one write: a kill leaves it whole or not at all.
-pub(crate) fn tell(line: &str) {
+pub(crate) fn print_line(line: &str) {
     let mut out = std::io::stdout().lock();
     out.write_all(format!("\n>{line}\n").as_bytes()).and_then(|()| out.flush()).unwrap();
 }

@@ -1,7 +1,7 @@
 //! The service, asked from outside.
 use clap::Parser as _;
 use serde_json::{Value, json};
-use weir_framework::client::{Client, Door};
+use weir_framework::client::{ApiClient, Client};
 use weir_framework::{Code, testing::TestApp};
 
 use crate::command::{NotesArgs, run};
@@ -18,7 +18,7 @@ async fn notes_are_kept_for_a_month() {
     app.get(path).bearer(&other).send().await.problem(Code::FORBIDDEN);
 
     let socket = Client::find(app.data().unwrap()).await.unwrap().unwrap();
-    let api = weir::api::Api::new(Door::Socket(socket));
+    let api = weir::api::Api::new(ApiClient::Socket(socket));
     run(NotesArgs::parse_from(["notes", "mine", "add", "3", "hello"]), &api).await.unwrap();
     run(NotesArgs::parse_from(["notes", "mine", "list"]), &api).await.unwrap();
 

@@ -18,12 +18,12 @@ pub(in super::super) fn is_anonymous(user: &User) -> bool {
     user.email.as_str().ends_with(ANONYMOUS_DOMAIN)
 }
 
-/// What becomes of a row that waits in the queue for our table.
+/// The decision on a row that waits in the queue for our table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WhenQueued {
-    /// It stays, because its entry decides.
+    /// The row stays, because its entry decides.
     Stay,
-    /// It goes: no entry brings the record back.
+    /// The row is removed: no entry brings the record back.
     Go,
 }
 

@@ -37,7 +37,7 @@ pub struct DualWrite<B> {
     consumer: Consumer<B>,
 }
 
-/// What one run has moved.
+/// Counts of one run.
 #[derive(Debug, Clone, Default)]
 pub struct DualWriteReport {
     /// Changes of PostgreSQL that our table has now.

@@ -26,7 +26,7 @@ const ENTRIES: i64 = 200;
 /// and changes of our table wait for the end of the replay.
 const ROUNDS_MAX: usize = 50;
 
-/// What was replayed.
+/// Counts of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Replayed {
     pub(super) replayed: u64,

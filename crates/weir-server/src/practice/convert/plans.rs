@@ -8,7 +8,7 @@ use weir_practice::plans::{Plan, PlanFields, PlanLimit};
 
 use super::ms;
 
-/// What a plan is called and allows.
+/// The name and the limits of a plan.
 pub(in crate::practice) fn plan_fields(request: api::PlanRequest) -> Result<PlanFields> {
     let limit = PlanLimit::from_number;
     Ok(PlanFields {

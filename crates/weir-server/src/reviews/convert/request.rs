@@ -17,7 +17,7 @@ use weir_reviews::{Error, Result};
 use crate::reviews::error::ReviewsError;
 use crate::reviews::record::check_id;
 
-/// What a request records.
+/// The content that a request records.
 pub(in crate::reviews) enum Recording {
     /// A whole review.
     Whole(NewReview),

@@ -22,7 +22,7 @@ pub(in super::super) struct Gap {
     pub(in super::super) what: &'static str,
 }
 
-/// What a log contains.
+/// The content of a log.
 #[derive(Debug, Default)]
 pub(in super::super) struct Inspected {
     pub(in super::super) segments: u64,

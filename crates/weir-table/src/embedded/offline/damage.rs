@@ -41,9 +41,9 @@ pub struct Damage {
     /// Offset in the file, where one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// What is wrong.
+    /// Description of the damage.
     pub what: String,
-    /// What that means.
+    /// The consequence of the damage.
     pub effect: Effect,
 }
 

@@ -43,7 +43,7 @@ pub struct FolderReport {
     pub ttl_entries: u64,
     /// Bytes that were read of the log and the table files.
     pub bytes: u64,
-    /// Everything that is wrong.
+    /// All damage that was found.
     pub damages: Vec<Damage>,
 }
 

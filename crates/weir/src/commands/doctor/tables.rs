@@ -9,15 +9,15 @@ use weir_table::{Error, TableSpec};
 use super::{Finding, STORE_WITHIN};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
+use crate::store_location::{Missing, StoreLocation};
 use crate::tables::Tables;
 
 const CHECK: &str = "table";
 
 /// Checks all tables.
-pub(super) async fn examine(place: &Place, config: &Config) -> Vec<Finding> {
+pub(super) async fn examine(location: &StoreLocation, config: &Config) -> Vec<Finding> {
     let specs = specs(config);
-    let examined = place.with(Missing::Refuse, async |tables| all(tables, &specs).await);
+    let examined = location.with(Missing::Refuse, async |tables| all(tables, &specs).await);
     match tokio::time::timeout(STORE_WITHIN, examined).await {
         Ok(Ok(findings)) => findings,
         Ok(Err(failure)) => vec![Finding::failed(CHECK, &failure)],

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use weir_api::practice::ClockResponse;
-use weir_framework::client::{Client, Door};
+use weir_framework::client::{ApiClient, Client};
 use weir_practice::bounds::CLOCK_AHEAD_MAX_MS;
 
 use super::Finding;
@@ -15,7 +15,7 @@ const CHECK: &str = "usage clock";
 pub(super) async fn examine(data: &Path) -> Option<Finding> {
     let client = Client::find(data).await.ok().flatten()?;
     let path = "/v1/practice/clock";
-    let body = Door::Socket(client).body(path).await.ok()?;
+    let body = ApiClient::Socket(client).body(path).await.ok()?;
     serde_json::from_slice(&body).ok().map(|clock| finding(&clock))
 }
 

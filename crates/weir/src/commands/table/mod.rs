@@ -10,7 +10,7 @@ use weir_table::{Get, Write, Written};
 
 use crate::config::{Source, StoreFlags};
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
+use crate::store_location::{Missing, StoreLocation};
 use crate::tables::Tables;
 use crate::{output, parse};
 use show::FormatArgs;
@@ -98,7 +98,7 @@ struct DeleteArgs {
 /// Runs the verb.
 pub(crate) async fn run(args: TableArgs, source: &Source) -> Result<(), Failure> {
     let loaded = source.load_for_store(&args.store.given())?;
-    Place::of(&loaded.config.store)
+    StoreLocation::of(&loaded.config.store)
         .with(Missing::Refuse, async |tables| match args.verb {
             Verb::Get(args) => get(tables, args).await,
             Verb::Query(args) => query::query(tables, args).await,

@@ -20,7 +20,7 @@ fn call(ground: &Ground, method: Method, path: &str, body: Option<&Value>) -> Va
 
 /// All entries of a list.
 fn list(ground: &Ground, path: &str) -> Vec<Value> {
-    let mut client = crate::patient::Client::new(&ground.doors(), 0);
+    let mut client = crate::patient::Client::new(&ground.address_files(), 0);
     ground.runtime.block_on(client.list(&format!("{PRACTICE}{path}")))
 }
 
@@ -34,10 +34,10 @@ fn sign_up(ground: &Ground, limit: u64) -> String {
     user["id"].as_str().unwrap().to_owned()
 }
 
-/// The doors of servers that a process of clients uses: it begins with another one each.
-fn doors_of(ground: &Ground, process: usize) -> Vec<PathBuf> {
-    let mut doors = ground.doors();
-    let first = process % doors.len();
-    doors.rotate_left(first);
-    doors
+/// The address files of servers for a process of clients: each process begins with another server.
+fn address_files_of(ground: &Ground, process: usize) -> Vec<PathBuf> {
+    let mut address_files = ground.address_files();
+    let first = process % address_files.len();
+    address_files.rotate_left(first);
+    address_files
 }

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{PRACTICE, call, doors_of, list};
+use super::{PRACTICE, address_files_of, call, list};
 use crate::ground::{Ground, PROCESSES};
 use crate::patient::Client;
-use crate::process::{self, Process, tell};
+use crate::process::{self, Process, print_line};
 
 const CHILD: &str = "practice::sign_ups::the_process_of_newcomers";
 /// Requests of all processes at once.
@@ -26,7 +26,7 @@ struct Attempt {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
-    doors: Vec<PathBuf>,
+    address_files: Vec<PathBuf>,
     attempts: Vec<Attempt>,
 }
 
@@ -39,19 +39,19 @@ fn the_process_of_newcomers() {
     runtime.block_on(async {
         let mut tasks = JoinSet::new();
         for attempt in plan.attempts {
-            let mut client = Client::new(&plan.doors, 0);
+            let mut client = Client::new(&plan.address_files, 0);
             tasks.spawn(async move {
                 let method = attempt.method.parse::<Method>().unwrap();
                 let path = format!("{PRACTICE}{}", attempt.path);
                 let body = || Some(attempt.body.clone());
                 let (status, answer, _) = client.send(method, &path, body).await;
                 assert!(matches!(status, 200 | 201 | 409), "{status} {answer}");
-                tell(&status.to_string());
+                print_line(&status.to_string());
             });
         }
         tasks.join_all().await;
     });
-    tell("end");
+    print_line("end");
 }
 
 /// Sends all at once from several processes; returns how many succeeded.
@@ -61,7 +61,10 @@ fn succeeded(ground: &Ground, attempts: &[Attempt]) -> usize {
         .chunks(share)
         .enumerate()
         .map(|(number, attempts)| {
-            let plan = Plan { doors: doors_of(ground, number), attempts: attempts.to_vec() };
+            let plan = Plan {
+                address_files: address_files_of(ground, number),
+                attempts: attempts.to_vec(),
+            };
             Process::start(CHILD, &plan)
         })
         .collect();

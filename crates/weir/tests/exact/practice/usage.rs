@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{PRACTICE, call, doors_of, list, sign_up};
+use super::{PRACTICE, address_files_of, call, list, sign_up};
 use crate::Kills;
 use crate::ground::{Ground, PROCESSES};
 use crate::patient::Client;
-use crate::process::{self, Process, tell};
+use crate::process::{self, Process, print_line};
 
 const CHILD: &str = "practice::usage::the_process_of_users";
 /// Requests of all processes, each with a key of its own.
@@ -26,7 +26,7 @@ const DAY_S: i64 = 86_400;
 /// What a process of users is to do.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
-    doors: Vec<PathBuf>,
+    address_files: Vec<PathBuf>,
     user: String,
     /// Numbers of the requests, which name their keys.
     keys: std::ops::Range<usize>,
@@ -74,7 +74,7 @@ fn the_process_of_users() {
     runtime.block_on(async {
         let mut tasks = JoinSet::new();
         for number in plan.keys.clone() {
-            let client = Client::new(&plan.doors, 0);
+            let client = Client::new(&plan.address_files, 0);
             let path = format!("{PRACTICE}/users/{}/usage", plan.user);
             let taker = Taker { client, path };
             match plan.until_after.clone() {
@@ -84,7 +84,7 @@ fn the_process_of_users() {
         }
         tasks.join_all().await;
     });
-    tell("end");
+    print_line("end");
 }
 
 /// One request, sent again after its answer: what was allowed stays allowed.
@@ -95,14 +95,14 @@ async fn repeat(mut taker: Taker, number: usize) {
         let again = taker.take(&key).await;
         assert!(!first.is_allowed || again == first, "{first:?}, then {again:?}");
     }
-    tell(&serde_json::to_string(&first).unwrap());
+    print_line(&serde_json::to_string(&first).unwrap());
 }
 
 /// Requests until one is refused on a later day than `date`.
 async fn take_until(mut taker: Taker, number: usize, date: String) {
     for attempt in 0.. {
         let taken = taker.take(&format!("key-{number}-{attempt}")).await;
-        tell(&serde_json::to_string(&taken).unwrap());
+        print_line(&serde_json::to_string(&taken).unwrap());
         if !taken.is_allowed && taken.date > date {
             return;
         }
@@ -120,8 +120,8 @@ fn run(
     let mut processes: Vec<Process> = (0..PROCESSES)
         .map(|number| {
             let keys = number * share..(number + 1) * share;
-            let (doors, user) = (doors_of(ground, number), user.to_owned());
-            let plan = Plan { doors, user, keys, until_after: until_after.clone() };
+            let (address_files, user) = (address_files_of(ground, number), user.to_owned());
+            let plan = Plan { address_files, user, keys, until_after: until_after.clone() };
             Process::start(CHILD, &plan)
         })
         .collect();
@@ -231,7 +231,7 @@ fn across_midnight(ground: &mut Ground) {
 }
 
 fn take(ground: &Ground, user: &str, key: &str) -> Taken {
-    let client = Client::new(&ground.doors(), 0);
+    let client = Client::new(&ground.address_files(), 0);
     let mut taker = Taker { client, path: format!("{PRACTICE}/users/{user}/usage") };
     ground.runtime.block_on(taker.take(key))
 }

@@ -8,10 +8,10 @@ use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{PRACTICE, call, doors_of, list};
+use super::{PRACTICE, address_files_of, call, list};
 use crate::ground::{Ground, PROCESSES};
 use crate::patient::Client;
-use crate::process::{self, Process, tell};
+use crate::process::{self, Process, print_line};
 
 const CHILD: &str = "practice::workers::the_process_of_a_worker";
 const JOBS: usize = 40;
@@ -24,7 +24,7 @@ const CONFIG: &str = "[practice]\njob_attempts_max = 100\n";
 /// What a process of a worker is to do.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
-    doors: Vec<PathBuf>,
+    address_files: Vec<PathBuf>,
     worker: String,
 }
 
@@ -42,13 +42,13 @@ enum Said {
 fn the_process_of_a_worker() {
     let plan: Plan = process::plan();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(work(Client::new(&plan.doors, 0), &plan.worker));
-    tell("end");
+    runtime.block_on(work(Client::new(&plan.address_files, 0), &plan.worker));
+    print_line("end");
 }
 
 /// Claims and completes jobs until all are completed.
 async fn work(mut client: Client, worker: &str) {
-    let say = |said: Said| tell(&serde_json::to_string(&said).unwrap());
+    let say = |said: Said| print_line(&serde_json::to_string(&said).unwrap());
     let jobs = format!("{PRACTICE}/jobs/script-generation");
     let claim = || Some(json!({"worker_id": worker, "lease_ms": LEASE_MS}));
     loop {
@@ -87,8 +87,8 @@ fn submit(ground: &Ground) {
 }
 
 fn start(ground: &Ground, number: usize) -> Process {
-    let (doors, worker) = (doors_of(ground, number), format!("worker-{number}"));
-    Process::start(CHILD, &Plan { doors, worker })
+    let (address_files, worker) = (address_files_of(ground, number), format!("worker-{number}"));
+    Process::start(CHILD, &Plan { address_files, worker })
 }
 
 fn complete_all(ground: &mut Ground) {
@@ -140,8 +140,8 @@ fn check(ground: &Ground, said: &[Said]) {
         let whole = call(ground, Method::GET, &format!("/jobs/script-generation/{id}"), None);
         let fence = whole["attempts"].as_u64().unwrap();
         assert_eq!(whole["generator_code"], format!("print({fence})"), "{whole}");
-        if let Some(told) = completed.get(id) {
-            assert_eq!(*told, fence, "{id}");
+        if let Some(acknowledged) = completed.get(id) {
+            assert_eq!(*acknowledged, fence, "{id}");
         }
     }
     for status in ["PENDING", "PROCESSING", "FAILED"] {

@@ -48,17 +48,17 @@ fn record(ground: &mut Ground, count: u64, has_raws: bool) {
     let load = Arc::new(Load::new(count, has_raws));
     let (seen, is_over) = (Arc::new(Mutex::new(Seen::default())), Arc::new(AtomicBool::new(false)));
     let finished = Arc::new(AtomicU64::new(0));
-    let doors = ground.doors();
+    let address_files = ground.address_files();
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let client = Client::new(&doors, writer);
+            let client = Client::new(&address_files, writer);
             let of = Writer { client, load: Arc::clone(&load), finished: Arc::clone(&finished) };
             ground.runtime.spawn(of.run(writer as u64, WRITERS as u64))
         })
         .collect();
     let observers: Vec<_> = (0..OBSERVERS)
         .map(|observer| {
-            let client = Client::new(&doors, observer);
+            let client = Client::new(&address_files, observer);
             let (load, seen, is_over) = (load.clone(), seen.clone(), is_over.clone());
             ground.runtime.spawn(observe(client, load, seen, is_over))
         })
@@ -103,7 +103,7 @@ fn record(ground: &mut Ground, count: u64, has_raws: bool) {
 
 /// Checks what is there in the end. Returns the number of entries of all lists.
 fn check(ground: &Ground, load: &Arc<Load>, seen: &Mutex<Seen>) -> usize {
-    let mut client = Client::new(&ground.doors(), 0);
+    let mut client = Client::new(&ground.address_files(), 0);
     let (books, entries) = ground.runtime.block_on(async {
         let books = Books::read(&mut client, load, seen).await;
         let entries = books.check_lists(&mut client).await;

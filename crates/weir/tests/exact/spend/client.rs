@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::load::{Job, Load, Submission};
 use crate::client::pause;
-use crate::process::{Process, plan, tell};
+use crate::process::{Process, plan, print_line};
 use crate::wire::{Answer, Wire};
 
 const CHILD: &str = "spend::client::the_process_that_submits";
@@ -24,7 +24,7 @@ const AGAIN_EVERY: u64 = 12;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Plan {
     load: Load,
-    doors: Vec<PathBuf>,
+    address_files: Vec<PathBuf>,
     process: u64,
     processes: u64,
     /// Connections of the process.
@@ -34,7 +34,7 @@ struct Plan {
 
 /// What clients met with.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub(crate) struct Counts {
     /// Submissions that were told to be duplicates.
     pub(crate) duplicates: u64,
     /// Requests that were sent again because nobody knew what became of them.
@@ -43,8 +43,8 @@ pub(crate) struct Tally {
     pub(crate) odd: Vec<String>,
 }
 
-impl Tally {
-    fn add(&mut self, other: Tally) {
+impl Counts {
+    fn add(&mut self, other: Counts) {
         self.duplicates += other.duplicates;
         self.retries += other.retries;
         self.odd.extend(other.odd);
@@ -65,20 +65,20 @@ fn the_process_that_submits() {
             task.await.unwrap();
         }
     });
-    tell("end");
+    print_line("end");
 }
 
 struct Task {
     plan: Arc<Plan>,
-    door: usize,
+    server_index: usize,
     wire: Option<Wire>,
-    tally: Tally,
+    counts: Counts,
 }
 
 impl Task {
     fn new(plan: &Arc<Plan>, number: usize) -> Task {
-        let door = number % plan.doors.len();
-        Task { plan: Arc::clone(plan), door, wire: None, tally: Tally::default() }
+        let server_index = number % plan.address_files.len();
+        Task { plan: Arc::clone(plan), server_index, wire: None, counts: Counts::default() }
     }
 
     async fn run(mut self, next: Arc<AtomicU64>) {
@@ -92,8 +92,8 @@ impl Task {
                 Job::Singly(numbers) => self.submit(&numbers).await,
                 Job::AtOnce(numbers) => self.submit_batch(&numbers).await,
             }
-            let tally = std::mem::take(&mut self.tally);
-            tell(&format!("done {own} {}", serde_json::to_string(&tally).unwrap()));
+            let counts = std::mem::take(&mut self.counts);
+            print_line(&format!("done {own} {}", serde_json::to_string(&counts).unwrap()));
         }
     }
 
@@ -146,10 +146,10 @@ impl Task {
                 result["error"].is_string() && result["error"] != "SERVICE_UNAVAILABLE"
             };
             if let Some(odd) = results.iter().find(odd) {
-                self.tally.odd.push(odd.to_string());
+                self.counts.odd.push(odd.to_string());
                 return;
             }
-            self.tally.retries += 1;
+            self.counts.retries += 1;
             pause().await;
         }
     }
@@ -158,9 +158,9 @@ impl Task {
         let is_duplicate = response["duplicate"] == true;
         let cost = &response["processing"]["cost_usd_micros"];
         if *cost != submission.cost() || (before && !is_duplicate) {
-            self.tally.odd.push(format!("{submission:?}, again: {before}: {response}"));
+            self.counts.odd.push(format!("{submission:?}, again: {before}: {response}"));
         }
-        self.tally.duplicates += u64::from(is_duplicate);
+        self.counts.duplicates += u64::from(is_duplicate);
     }
 
     /// Asks until the answer has this status. What nobody knows of is asked again, of another server.
@@ -168,14 +168,14 @@ impl Task {
         loop {
             match self.ask(path, body).await {
                 Answer::Response(response, answer) if response == status => return answer,
-                Answer::Response(503, _) | Answer::Lost => self.tally.retries += 1,
+                Answer::Response(503, _) | Answer::Lost => self.counts.retries += 1,
                 Answer::Unsent => {}
                 Answer::Response(other, answer) => {
-                    tell(&format!("odd {other} {answer}"));
+                    print_line(&format!("odd {other} {answer}"));
                     panic!("{other} {answer}");
                 }
             }
-            self.door = (self.door + 1) % self.plan.doors.len();
+            self.server_index = (self.server_index + 1) % self.plan.address_files.len();
             self.wire = None;
             pause().await;
         }
@@ -185,7 +185,8 @@ impl Task {
         let mut wire = match self.wire.take() {
             Some(wire) => wire,
             None => {
-                let address = std::fs::read_to_string(&self.plan.doors[self.door]).unwrap();
+                let address =
+                    std::fs::read_to_string(&self.plan.address_files[self.server_index]).unwrap();
                 let Some(wire) = Wire::connect(&address).await else { return Answer::Unsent };
                 wire
             }
@@ -201,7 +202,7 @@ impl Task {
 /// All processes of a run.
 pub(crate) struct Clients {
     members: Vec<Member>,
-    tally: Tally,
+    counts: Counts,
 }
 
 struct Member {
@@ -212,20 +213,20 @@ struct Member {
 impl Clients {
     pub(crate) fn start(
         load: &Load,
-        doors: Vec<PathBuf>,
+        address_files: Vec<PathBuf>,
         processes: usize,
         tasks: usize,
     ) -> Clients {
         let plan = |process| Plan {
             load: load.clone(),
-            doors: doors.clone(),
+            address_files: address_files.clone(),
             process,
             processes: processes as u64,
             tasks,
             from: 0,
         };
         let members = (0..processes as u64).map(|process| Member::start(plan(process)));
-        Clients { members: members.collect(), tally: Tally::default() }
+        Clients { members: members.collect(), counts: Counts::default() }
     }
 
     /// Whether all have ended.
@@ -239,7 +240,7 @@ impl Clients {
         let Some(place) = self.members.iter_mut().position(running) else { return false };
         let Member { plan, mut process } = self.members.remove(place);
         process.kill();
-        let (done, _) = collect(process, &mut self.tally);
+        let (done, _) = collect(process, &mut self.counts);
         let first_open = (plan.from..).find(|job| !done.contains(job)).unwrap();
         let plan = Plan { from: first_open.saturating_sub(AGAIN), ..plan };
         self.members.push(Member::start(plan));
@@ -247,12 +248,12 @@ impl Clients {
     }
 
     /// Waits for all, and adds up what they say.
-    pub(crate) fn end(mut self) -> Tally {
+    pub(crate) fn end(mut self) -> Counts {
         for member in self.members {
-            let (_, ended) = collect(member.process, &mut self.tally);
-            assert!(ended, "a process of clients failed: {:?}", self.tally);
+            let (_, ended) = collect(member.process, &mut self.counts);
+            assert!(ended, "a process of clients failed: {:?}", self.counts);
         }
-        self.tally
+        self.counts
     }
 }
 
@@ -263,15 +264,15 @@ impl Member {
 }
 
 /// Waits for the end of a process. Tells which jobs it has done, and whether it did all.
-fn collect(process: Process, tally: &mut Tally) -> (BTreeSet<u64>, bool) {
+fn collect(process: Process, counts: &mut Counts) -> (BTreeSet<u64>, bool) {
     let (lines, mut done) = (process.end(), BTreeSet::new());
     for line in &lines {
         if let Some((job, response)) = line.strip_prefix("done ").and_then(|it| it.split_once(' '))
         {
             done.insert(job.parse().unwrap());
-            tally.add(serde_json::from_str(response).unwrap());
+            counts.add(serde_json::from_str(response).unwrap());
         } else if let Some(odd) = line.strip_prefix("odd ") {
-            tally.odd.push(odd.to_owned());
+            counts.odd.push(odd.to_owned());
         }
     }
     (done, lines.last().is_some_and(|line| line == "end"))

@@ -72,7 +72,7 @@ fn spend(ground: &mut Ground, whole: u64, kills: usize) {
     let load = Load::new(orgs, count(whole));
     // DynamoDB Local does one thing at a time, and those who wait for it too long are told that it does not answer.
     let tasks = if ground.is_sharded() { 1 } else { 8 };
-    let mut clients = Clients::start(&load, ground.doors(), PROCESSES, tasks);
+    let mut clients = Clients::start(&load, ground.address_files(), PROCESSES, tasks);
     let mut killed = (0, 0);
     while killed.0 + killed.1 < kills && !clients.are_done() {
         // A server and a client while most of the work is still to be done, others at any time.
@@ -86,7 +86,7 @@ fn spend(ground: &mut Ground, whole: u64, kills: usize) {
             killed.1 += 1;
         }
     }
-    let tally = clients.end();
+    let counts = clients.end();
     let books = Books::of(&load);
     books.check_shards(ground);
     eventually(|| books.check_totals(ground));
@@ -96,17 +96,17 @@ fn spend(ground: &mut Ground, whole: u64, kills: usize) {
          processes of clients killed",
         load.count(),
         books.cost_in_all(),
-        tally.duplicates,
-        tally.retries,
+        counts.duplicates,
+        counts.retries,
         killed.0,
         killed.1
     );
-    assert_eq!(tally.odd, [""; 0]);
+    assert_eq!(counts.odd, [""; 0]);
     assert!(kills == 0 || killed.0 > 0 && killed.1 > 0, "{killed:?} were killed");
     if kills == 0 && !ground.is_sharded() {
-        assert_eq!(tally.retries, 0, "nobody was killed, so everybody is answered at once");
+        assert_eq!(counts.retries, 0, "nobody was killed, so everybody is answered at once");
     }
-    assert!(tally.duplicates * 10 >= load.count(), "{} duplicates", tally.duplicates);
+    assert!(counts.duplicates * 10 >= load.count(), "{} duplicates", counts.duplicates);
 }
 
 /// Looks until what is looked for is there.

@@ -24,7 +24,7 @@ use crate::commands::keeper::{ROOT, file};
 use crate::config::Loaded;
 use crate::failure::Failure;
 use crate::output;
-use crate::place::Place;
+use crate::store_location::StoreLocation;
 
 /// Id of an org whose file has none.
 const NO_ORG: &str = "00000000-0000-0000-0000-000000000000";
@@ -84,7 +84,7 @@ impl Proposal {
         let defs = all.into_iter();
         let defs = defs.filter_map(|label| Some((label.clone(), self.labels.get(label)?)));
         let defs: Vec<(Label, &ModelDefinition)> = defs.collect();
-        if loaded.remote.is_none() && !Place::of(&loaded.config.store).is_there() {
+        if loaded.remote.is_none() && !StoreLocation::of(&loaded.config.store).is_there() {
             let book = PriceBook::shipped().map_err(|error| Failure::fault(error.to_string()))?;
             let found = defs.into_iter().filter_map(|(label, def)| {
                 let vendor = def.vendor.as_ref();

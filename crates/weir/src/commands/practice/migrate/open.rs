@@ -12,7 +12,7 @@ use weir_table::{AnyBackend, Store};
 
 use crate::config::Loaded;
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
+use crate::store_location::{Missing, StoreLocation};
 use crate::tables::Tables;
 
 /// The table of the practice service.
@@ -39,11 +39,11 @@ impl PracticeFlags {
         creates: bool,
         act: impl AsyncFnOnce(Practice<AnyBackend>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let place = Place::of(&loaded.config.store);
+        let location = StoreLocation::of(&loaded.config.store);
         let settings = self.settings(&loaded.config.practice);
-        let objects = objects(&settings, place.folder())?;
+        let objects = objects(&settings, location.folder())?;
         let settings = settings.to_domain().map_err(failure)?;
-        place
+        location
             .with(Missing::Create, async |tables| {
                 let store = own(tables)?;
                 let opened = if creates {

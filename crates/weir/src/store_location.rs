@@ -1,4 +1,4 @@
-//! The place of tables: how users name a store, and how it is opened.
+//! The location of tables: how users name a store, and how it is opened.
 //!
 //! Only one process can open an embedded store. A command therefore uses the server that has it open, opens it itself if there is
 //! none, and waits a moment if another command has it open.
@@ -22,18 +22,43 @@ use crate::tables::Tables;
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WAIT_STEP: Duration = Duration::from_millis(50);
 
-/// The place of tables.
+/// The location of tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum StoreLocation {
     /// In a folder on this machine.
-    Embedded(PathBuf),
+    Embedded(Folder),
     /// On DynamoDB.
-    Dynamo(DynamoPlace),
+    Dynamo(DynamoLocation),
+}
+
+/// The folder of an embedded store, and the bounds with which it is opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+    pub(crate) bounds: Option<config::Bounds>,
+}
+
+/// The same folder is the same store, whatever its bounds.
+impl PartialEq for Folder {
+    fn eq(&self, other: &Folder) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Folder {}
+
+impl Folder {
+    fn options(&self) -> Options {
+        match self.bounds {
+            Some(bounds) => bounds.options(&self.path),
+            None => Options::new(&self.path),
+        }
+    }
 }
 
 /// Endpoint, region and table prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct DynamoPlace {
+pub(crate) struct DynamoLocation {
     endpoint: Option<String>,
     region: Option<String>,
     prefix: String,
@@ -48,12 +73,15 @@ pub(crate) enum Missing {
     Refuse,
 }
 
-impl Place {
-    /// The configured place.
-    pub(crate) fn of(store: &config::Store) -> Place {
+impl StoreLocation {
+    /// The configured location.
+    pub(crate) fn of(store: &config::Store) -> StoreLocation {
         match store.kind {
-            Kind::Embedded => Place::Embedded(store.data.clone()),
-            Kind::Dynamo => Place::Dynamo(DynamoPlace {
+            Kind::Embedded => {
+                let (path, bounds) = (store.data.clone(), Some(store.bounds()));
+                StoreLocation::Embedded(Folder { path, bounds })
+            }
+            Kind::Dynamo => StoreLocation::Dynamo(DynamoLocation {
                 endpoint: store.dynamodb_endpoint.clone(),
                 region: store.region.clone(),
                 prefix: store.table_prefix.clone().unwrap_or_default(),
@@ -61,11 +89,21 @@ impl Place {
         }
     }
 
+    /// The location, opened with the configured bounds.
+    pub(crate) fn bounded(self, store: &config::Store) -> StoreLocation {
+        match self {
+            StoreLocation::Embedded(folder) => {
+                StoreLocation::Embedded(Folder { bounds: Some(store.bounds()), ..folder })
+            }
+            dynamo @ StoreLocation::Dynamo(_) => dynamo,
+        }
+    }
+
     /// The folder of an embedded store.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match self {
-            Place::Embedded(data) => Some(data),
-            Place::Dynamo(_) => None,
+            StoreLocation::Embedded(folder) => Some(&folder.path),
+            StoreLocation::Dynamo(_) => None,
         }
     }
 
@@ -76,7 +114,7 @@ impl Place {
 
     /// Whether the tables are on this machine.
     pub(crate) fn is_embedded(&self) -> bool {
-        matches!(self, Place::Embedded(_))
+        matches!(self, StoreLocation::Embedded(_))
     }
 
     /// Opens the tables, runs `act` with them and closes them, even if `act` fails.
@@ -91,11 +129,11 @@ impl Place {
         self.with_cursors(missing, None, act).await
     }
 
-    /// Like [`Place::with`], but signs cursors, and derives other keys, with `cursors`, as a server with this
+    /// Like [`StoreLocation::with`], but signs cursors, and derives other keys, with `cursors`, as a server with this
     /// key does.
     ///
     /// # Errors
-    /// As [`Place::with`].
+    /// As [`StoreLocation::with`].
     pub(crate) async fn with_cursors<T>(
         &self,
         missing: Missing,
@@ -112,47 +150,47 @@ impl Place {
 
     async fn open(&self, missing: Missing, cursors: Option<CursorKey>) -> Result<Tables, Failure> {
         match self {
-            Place::Dynamo(place) => {
+            StoreLocation::Dynamo(location) => {
                 let cursors = cursors.unwrap_or_else(|| CursorKey::new(COMMAND_CURSORS));
-                Ok(Tables::Own(place.connect(cursors).await?))
+                Ok(Tables::Own(location.connect(cursors).await?))
             }
-            Place::Embedded(data) => {
+            StoreLocation::Embedded(folder) => {
+                let data = &folder.path;
                 if missing == Missing::Refuse && !holds_something(data) {
                     return Err(Failure::refused(format!("no store in {}", data.display())).help(
                         "name its folder with --data; \
                          `weir tables create` and `weir serve` make a new one",
                     ));
                 }
-                open_embedded(data, Options::new(data), cursors).await
+                open_embedded(data, folder.options(), cursors).await
             }
         }
     }
 
-    /// Opens the store for a server, which cannot use another process. An embedded store has the bounds of `bounds`. Its
-    /// cursors are signed with `cursors`; without it an embedded store uses its own key.
+    /// Opens the store for a server, which cannot use another process. Its cursors are signed with `cursors`; without it an
+    /// embedded store uses its own key.
     ///
     /// # Errors
     /// The store cannot be opened, or another process has it open.
     pub(crate) async fn open_store(
         &self,
-        bounds: &config::Store,
         cursors: Option<CursorKey>,
     ) -> Result<Store<AnyBackend>, Failure> {
-        let data = match self {
-            Place::Dynamo(place) => {
+        let folder = match self {
+            StoreLocation::Dynamo(location) => {
                 let missing = || Failure::usage("a server on DynamoDB needs auth.cursor_key");
-                return place.connect(cursors.ok_or_else(missing)?).await;
+                return location.connect(cursors.ok_or_else(missing)?).await;
             }
-            Place::Embedded(data) => data,
+            StoreLocation::Embedded(folder) => folder,
         };
-        open_for_server(data, bounds.options(data), cursors).await
+        open_for_server(&folder.path, folder.options(), cursors).await
     }
 }
 
 /// Opens the embedded store in `data` for a server, which cannot use another process.
 ///
 /// # Errors
-/// As [`Place::open_store`].
+/// As [`StoreLocation::open_store`].
 pub(crate) async fn open_for_server(
     data: &Path,
     options: Options,
@@ -209,7 +247,7 @@ async fn open_embedded(
 /// it only detects mistakes and is the same in every process.
 const COMMAND_CURSORS: [u8; 32] = *b"weir: cursors printed by command";
 
-impl DynamoPlace {
+impl DynamoLocation {
     #[cfg(feature = "dynamodb")]
     async fn connect(&self, cursors: CursorKey) -> Result<Store<AnyBackend>, Failure> {
         use weir_table::dynamodb::{Dynamo, Options};
@@ -231,16 +269,18 @@ impl DynamoPlace {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for StoreLocation {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<StoreLocation, String> {
         match text.split_once(':') {
             Some(("embedded", "")) => {
                 Err("embedded: needs a folder, like embedded:./weir-data".into())
             }
-            Some(("embedded", folder)) => Ok(Place::Embedded(folder.into())),
-            Some(("dynamodb", rest)) => dynamo_place(rest).map(Place::Dynamo),
+            Some(("embedded", folder)) => {
+                Ok(StoreLocation::Embedded(Folder { path: folder.into(), bounds: None }))
+            }
+            Some(("dynamodb", rest)) => dynamo_location(rest).map(StoreLocation::Dynamo),
             _ => Err(format!(
                 "{text:?} is no store; write embedded:DIR or dynamodb:[ENDPOINT][?region=R&prefix=P]"
             )),
@@ -248,7 +288,7 @@ impl FromStr for Place {
     }
 }
 
-fn dynamo_place(text: &str) -> Result<DynamoPlace, String> {
+fn dynamo_location(text: &str) -> Result<DynamoLocation, String> {
     let (endpoint, parameters) = text.split_once('?').unwrap_or((text, ""));
     if !(endpoint.is_empty() || endpoint.starts_with("http://") || endpoint.starts_with("https://"))
     {
@@ -257,30 +297,30 @@ fn dynamo_place(text: &str) -> Result<DynamoPlace, String> {
              and is left out for AWS: dynamodb:?region=eu-central-1"
         ));
     }
-    let mut place = DynamoPlace {
+    let mut location = DynamoLocation {
         endpoint: Some(endpoint.to_owned()).filter(|endpoint| !endpoint.is_empty()),
-        ..DynamoPlace::default()
+        ..DynamoLocation::default()
     };
     for parameter in parameters.split('&').filter(|text| !text.is_empty()) {
         match parameter.split_once('=') {
-            Some(("prefix", prefix)) => prefix.clone_into(&mut place.prefix),
-            Some(("region", region)) => place.region = Some(region.to_owned()),
+            Some(("prefix", prefix)) => prefix.clone_into(&mut location.prefix),
+            Some(("region", region)) => location.region = Some(region.to_owned()),
             _ => {
                 return Err(format!("{parameter:?} is unknown; there are region=R and prefix=P"));
             }
         }
     }
-    Ok(place)
+    Ok(location)
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Embedded(folder) => write!(f, "embedded:{}", folder.display()),
-            Place::Dynamo(place) => {
-                write!(f, "dynamodb:{}", place.endpoint.as_deref().unwrap_or(""))?;
-                let region = place.region.iter().map(|region| format!("region={region}"));
-                let prefix = Some(&place.prefix).filter(|prefix| !prefix.is_empty());
+            StoreLocation::Embedded(folder) => write!(f, "embedded:{}", folder.path.display()),
+            StoreLocation::Dynamo(location) => {
+                write!(f, "dynamodb:{}", location.endpoint.as_deref().unwrap_or(""))?;
+                let region = location.region.iter().map(|region| format!("region={region}"));
+                let prefix = Some(&location.prefix).filter(|prefix| !prefix.is_empty());
                 let prefix = prefix.map(|prefix| format!("prefix={prefix}"));
                 let parameters: Vec<_> = region.chain(prefix).collect();
                 match parameters.as_slice() {
@@ -306,7 +346,7 @@ mod tests {
             "dynamodb:http://localhost:8000?region=x&prefix=test-",
             "dynamodb:https://db.example?prefix=p",
         ] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<StoreLocation>().unwrap().to_string(), text);
         }
     }
 
@@ -319,7 +359,7 @@ mod tests {
             ("dynamodb:localhost:8000", "is not an endpoint"),
             ("dynamodb:?table=x", "is unknown"),
         ] {
-            let problem = text.parse::<Place>().unwrap_err();
+            let problem = text.parse::<StoreLocation>().unwrap_err();
             assert!(problem.contains(expected), "{text}: {problem}");
         }
     }
