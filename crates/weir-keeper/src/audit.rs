@@ -62,6 +62,21 @@ audit_actions! { AuditAction:
     DeliveryReplayed = "delivery_replayed",
 }
 
+impl AuditAction {
+    /// Whether the action deletes or ends something. A nearly full disk accepts it, and so its event.
+    fn is_deletion(self) -> bool {
+        use AuditAction::{
+            AppDeleted, AppPurged, OrgDeleted, OrgPurged, ProfileDeleted, RotationCancelled,
+            StickyReset, WebhookRemoved,
+        };
+        match self {
+            OrgDeleted | OrgPurged | AppDeleted | AppPurged => true,
+            RotationCancelled | ProfileDeleted | StickyReset | WebhookRemoved => true,
+            _ => false,
+        }
+    }
+}
+
 /// An audit event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
@@ -110,7 +125,8 @@ impl<B: Backend> Keeper<B> {
         if let Some(detail) = event.detail {
             item.set(DETAIL, detail);
         }
-        Ok(Write::put(self.tables().config.clone(), item))
+        let write = Write::put(self.tables().config.clone(), item);
+        Ok(if event.action.is_deletion() { write.essential() } else { write })
     }
 
     /// Events of an org and its apps, or of one app, as [`weir_table::Store::events`] lists them.

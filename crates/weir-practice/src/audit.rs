@@ -72,6 +72,21 @@ audit_actions! { AuditAction:
     RecordsMigrated = "records_migrated",
 }
 
+impl AuditAction {
+    /// Whether the action deletes or ends something. A nearly full disk accepts it, and so its event.
+    fn is_deletion(self) -> bool {
+        use AuditAction::{
+            JobCancelled, JobDeleted, PlanDeleted, ProblemDeleted, ProblemPurged, UserDeactivated,
+            UserErased, UserErasureFinished,
+        };
+        match self {
+            UserDeactivated | UserErased | UserErasureFinished | PlanDeleted => true,
+            ProblemDeleted | ProblemPurged | JobCancelled | JobDeleted => true,
+            _ => false,
+        }
+    }
+}
+
 /// An audit event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
@@ -120,7 +135,8 @@ impl<B: Backend> Practice<B> {
         if let Some(detail) = event.detail {
             item.set(DETAIL, detail);
         }
-        Ok(Write::put(self.table().clone(), item))
+        let write = Write::put(self.table().clone(), item);
+        Ok(if event.action.is_deletion() { write.essential() } else { write })
     }
 
     /// Events, of one subject or of all, as [`weir_table::Store::events`] lists them.

@@ -37,7 +37,7 @@ pub struct Fitted {
 /// An object with a mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedObject {
-    /// Its name.
+    /// Name of the object.
     pub name: String,
     /// When the sweep may delete it.
     pub due_ms: i64,
@@ -175,7 +175,7 @@ impl<B: Backend> Practice<B> {
         let name = mark.s("SK").and_then(keys::parse_object_mark).map(|(_, name)| name);
         let (Some(name), Some(key)) = (name, keys::key_of(mark)) else { return Ok(false) };
         let claim = Write::update(self.table().clone(), key.clone(), set(CLAIMED, true));
-        if !self.write(claim.when(attr("PK").exists())).await?.is_applied() {
+        if !self.write(claim.when(attr("PK").exists()).essential()).await?.is_applied() {
             return Ok(false);
         }
         self.objects().delete(name).await?;

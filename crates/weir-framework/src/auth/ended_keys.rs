@@ -46,7 +46,8 @@ impl<B: Backend> EndedKeys<B> {
     pub async fn end(&self, kid: &str, now_ms: u64) -> Result<()> {
         let item = keys::edge_item(&keys::ended_key(kid)).with(ENDED_AT, now_ms / 1000);
         // Only the first write succeeds, so the item has the time at which the key ended.
-        self.store.write(Write::put(keys::EDGE, item).when(attr(keys::PK).absent())).await?;
+        let put = Write::put(keys::EDGE, item).when(attr(keys::PK).absent()).essential();
+        self.store.write(put).await?;
         self.learn(kid, Known::Ended);
         Ok(())
     }

@@ -108,7 +108,8 @@ impl<B: Backend> Issued<B> {
     /// # Errors
     /// The store fails.
     pub async fn record(&self, name: &str, claims: &Claims) -> Result<()> {
-        self.put(item(name, claims)).await
+        self.store.write(Write::put(keys::EDGE, item(name, claims))).await?;
+        Ok(())
     }
 
     /// Records a session of the console under the name of its subject.
@@ -117,11 +118,9 @@ impl<B: Backend> Issued<B> {
     /// The store fails.
     pub async fn record_session(&self, claims: &Claims) -> Result<()> {
         let name = session::display_name(&claims.sub);
-        self.put(item(name, claims).with(SESSION_OF, claims.sub.as_str())).await
-    }
-
-    async fn put(&self, item: Item) -> Result<()> {
-        self.store.write(Write::put(keys::EDGE, item)).await?;
+        let item = item(name, claims).with(SESSION_OF, claims.sub.as_str());
+        // Who frees a nearly full disk signs in first.
+        self.store.write(Write::put(keys::EDGE, item).essential()).await?;
         Ok(())
     }
 
@@ -199,7 +198,7 @@ impl<B: Backend> Issued<B> {
         let still_there = attr(keys::PK).exists().and(attr(REVOKED_AT).absent());
         let update = set(REVOKED_AT, now_ms / 1000);
         let write = Write::update(keys::EDGE, keys::issued(jti), update).when(still_there);
-        self.store.write(write).await?;
+        self.store.write(write.essential()).await?;
         Ok(())
     }
 }

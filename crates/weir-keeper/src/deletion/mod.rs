@@ -123,7 +123,7 @@ impl<B: Backend> Keeper<B> {
         let mut writes = vec![
             Write::update(config.clone(), keys::config(scope), change.remove(PENDING_TOKEN))
                 .when(unchanged_since(item, VERSION).and(attr(DELETED_AT).absent())),
-            Write::put(config.clone(), marker).essential(),
+            Write::put(config.clone(), marker),
             self.deletion_event(action, scope, actor, now_ms)?,
         ];
         writes.push(tokens.end_tokens(&scope.client_id()).await?);

@@ -200,9 +200,12 @@ impl<B: Backend> Keeper<B> {
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
             let (mut imports, old) = self.read_imports().await?;
+            let count = imports.entries.len();
             let changed = change(&mut imports.entries)?;
             imports.version += 1;
             let write = Write::put(self.tables().pricing_cache.clone(), imports.encode());
+            let is_removal = imports.entries.len() < count;
+            let write = if is_removal { write.essential() } else { write };
             if self.commit(vec![write.when(unchanged_since(&old, VERSION))]).await? {
                 return Ok(changed);
             }

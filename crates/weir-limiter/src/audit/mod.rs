@@ -47,6 +47,14 @@ audit_actions! { Action:
     BucketToppedUp = "bucket_topped_up",
 }
 
+impl Action {
+    /// Whether the action is a deletion. A nearly full disk accepts it, and so its event.
+    fn is_deletion(self) -> bool {
+        use Action::{EntityDeleted, LimitsDeleted, NamespaceDeleted, NamespacePurged};
+        matches!(self, EntityDeleted | LimitsDeleted | NamespaceDeleted | NamespacePurged)
+    }
+}
+
 /// An audit event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
@@ -115,7 +123,9 @@ impl<B: Backend> Limiter<B> {
         // An archive copies events after their retention, so they must outlive it.
         let grace = if settings.archive { ARCHIVE_GRACE_DAYS } else { 0 };
         let expires = expiry(now_ms, settings.audit_retention_days.saturating_add(grace));
-        Ok(Write::put(self.table(), item::encode((ns, listed), id, &event, now_ms, expires)))
+        let item = item::encode((ns, listed), id, &event, now_ms, expires);
+        let write = Write::put(self.table(), item);
+        Ok(if event.action.is_deletion() { write.essential() } else { write })
     }
 
     /// Lists events of a namespace in the registry.

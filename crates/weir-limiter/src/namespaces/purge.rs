@@ -42,7 +42,8 @@ impl<B: Backend> Limiter<B> {
                 .set("GSI2SK", removed.id.as_str());
             let unchanged = attr(STATUS).eq(removed.state.as_str());
             let key = keys::namespace_id(&removed.id);
-            let mut writes = vec![Write::update(self.table(), key, mark).when(unchanged)];
+            let mark = Write::update(self.table(), key, mark).when(unchanged);
+            let mut writes = vec![mark.essential()];
             if removed.state == State::Deleted {
                 let event = Action::NamespacePurged;
                 writes.push(self.namespace_event(
@@ -106,8 +107,8 @@ impl<B: Backend> Limiter<B> {
         if record.i64(EMPTY_SINCE).is_some() {
             let key = keys::namespace_id(&decoded.id);
             let is_purging = attr(STATUS).eq(State::Purging.as_str());
-            self.try_write(Write::update(self.table(), key, remove(EMPTY_SINCE)).when(is_purging))
-                .await?;
+            let write = Write::update(self.table(), key, remove(EMPTY_SINCE)).when(is_purging);
+            self.try_write(write.essential()).await?;
         }
         let mut removed = 0;
         for _ in 0..CALL_PAGES_MAX {
@@ -138,7 +139,8 @@ impl<B: Backend> Limiter<B> {
         let is_purging = attr(STATUS).eq(State::Purging.as_str());
         let write = match since {
             None => Write::update(self.table(), key, set(EMPTY_SINCE, now_ms))
-                .when(is_purging.and(attr(EMPTY_SINCE).absent())),
+                .when(is_purging.and(attr(EMPTY_SINCE).absent()))
+                .essential(),
             Some(since) if now_ms.saturating_sub(since) >= PURGE_QUIET_MS => {
                 Write::delete(self.table(), key).when(is_purging.and(attr(EMPTY_SINCE).eq(since)))
             }

@@ -93,7 +93,7 @@ impl<B: Backend> Practice<B> {
             let Some(old) = self.item(keys::history(id)).await? else { return Ok(false) };
             let dropped = self.dropped(&old, None, TEXTS);
             let delete = Write::delete(self.table().clone(), keys::history(id));
-            let delete = delete.when(crate::update::unchanged(&old));
+            let delete = delete.when(crate::update::unchanged(&old)).essential();
             let writes = [delete].into_iter().chain(self.marks(&dropped)).collect();
             if self.transact(writes).await?.is_applied() {
                 self.discard(&dropped).await;

@@ -142,9 +142,9 @@ impl<B: weir_table::Backend> Practice<B> {
         self.lease_update(job, update, is_unchanged(before.beat))
     }
 
-    /// The worker who holds the lease extends it.
+    /// The worker who holds the lease extends it. A nearly full disk accepts that: the work would be lost otherwise.
     pub(super) fn extend_lease(&self, job: &JobRef, lease: &Lease) -> Write {
-        self.lease_update(job, extended(job, lease), is_held(lease.fence))
+        self.lease_update(job, extended(job, lease), is_held(lease.fence)).essential()
     }
 
     /// The worker who holds the lease extends it and records a progress step, if no other step came between.
@@ -168,14 +168,14 @@ impl<B: weir_table::Backend> Practice<B> {
     }
 
     /// The worker with this fencing number, if it holds the lease, gives it back. The beat grows, so that nobody who read
-    /// the lease before takes it over.
+    /// the lease before takes it over. A nearly full disk accepts the end of a job.
     pub(super) fn end_lease(&self, job: &JobRef, fence: u64) -> Write {
-        self.lease_update(job, ended(), is_held(fence))
+        self.lease_update(job, ended(), is_held(fence)).essential()
     }
 
     /// Nobody holds the lease any more, if nothing has happened to it since this beat.
     pub(super) fn end_abandoned_lease(&self, job: &JobRef, beat: Beat) -> Write {
-        self.lease_update(job, ended(), is_unchanged(beat))
+        self.lease_update(job, ended(), is_unchanged(beat)).essential()
     }
 
     /// Attempts are counted anew. The fencing number stays.

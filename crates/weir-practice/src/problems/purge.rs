@@ -147,7 +147,7 @@ impl<B: Backend> Practice<B> {
                 }
                 let delete =
                     keys::key_of(child).map(|key| Write::delete(self.table().clone(), key));
-                writes.extend(delete.into_iter().chain(self.marks(&objects)));
+                writes.extend(delete.map(Write::essential).into_iter().chain(self.marks(&objects)));
                 dropped.extend(objects);
             }
             if !self.purge_batch(writes, dropped).await? {
@@ -174,7 +174,7 @@ impl<B: Backend> Practice<B> {
     pub(super) async fn abandon_claim(&self, at: &ProblemRef, revision: &str) -> Result<bool> {
         let update = weir_table::expr::set(STATE, REMOVING);
         let update = Write::update(self.table().clone(), keys::problem(at), update);
-        let written = self.write(update.when(is_revision(CREATING, revision))).await?;
+        let written = self.write(update.when(is_revision(CREATING, revision)).essential()).await?;
         match written.item().filter(|_| written.is_applied()) {
             Some(removing) => self.purge(at, removing).await.map(|()| true),
             None => Ok(false),

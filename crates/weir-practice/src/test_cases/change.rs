@@ -100,7 +100,8 @@ impl<B: Backend> Practice<B> {
             let old = self.test_case_found(problem, id).await?;
             let dropped = self.dropped(&old, None, TEXTS);
             let delete = Write::delete(self.table().clone(), keys::test_case(problem, id));
-            let mut writes = vec![self.live_check(problem), delete.when(unchanged(&old))];
+            let mut writes =
+                vec![self.live_check(problem), delete.when(unchanged(&old)).essential()];
             let detail = format!("deleted {id}");
             writes.push(self.test_case_event(problem, actor, detail, self.now_ms())?);
             writes.extend(self.marks(&dropped));

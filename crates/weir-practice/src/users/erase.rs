@@ -69,7 +69,7 @@ impl<B: Backend> Practice<B> {
             let first = self.first_day_to_clean(now_ms);
             let data = Data::new().with(NEXT_DAY, first.compact());
             let marker = entity(keys::erasure(id), EntityType::Erasure, data, secs(now_ms));
-            let marker = Write::put(self.table().clone(), marker).essential();
+            let marker = Write::put(self.table().clone(), marker);
             if self.commit_user(writes, vec![marker], old.user.plan).await? {
                 return Ok(());
             }

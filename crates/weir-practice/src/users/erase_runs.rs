@@ -83,7 +83,7 @@ impl<B: Backend> Practice<B> {
 
     async fn note_erasure(&self, user: &UserId, note: Update) -> Result<()> {
         let write = Write::update(self.table().clone(), keys::erasure(user), note);
-        self.write(write.when(attr("PK").exists())).await?;
+        self.write(write.when(attr("PK").exists()).essential()).await?;
         Ok(())
     }
 }

@@ -53,7 +53,7 @@ impl<B: Backend> Practice<B> {
             for key in page.items.iter().filter(has_details).filter_map(keys::key_of) {
                 let clean = set(field("met"), Value::Null);
                 let write = Write::update(self.table().clone(), key, clean);
-                self.write(write.when(attr("PK").exists())).await?;
+                self.write(write.when(attr("PK").exists()).essential()).await?;
             }
             match page.cursor {
                 Some(cursor) => query = query.after(cursor),
