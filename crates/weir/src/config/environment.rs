@@ -51,11 +51,11 @@ fn read(key: Key, text: OsString, findings: &mut Findings) {
     }
 }
 
-/// Whether a variable is not a setting: of tests, of the build, of a command, or one that Kubernetes sets in every container beside a
+/// Whether a variable is not a setting: of tests, of the build, of the image, of a command, or one that Kubernetes sets in every container beside a
 /// service named `weir`.
 fn is_no_setting(name: &str, text: &OsString) -> bool {
     name == FILE
-        || name == "WEIR_TOOLS"
+        || ["WEIR_TOOLS", "WEIR_ICF", "WEIR_HEALTH_URL"].contains(&name)
         || cfg!(debug_assertions) && name == "WEIR_CONSOLE_SOURCE"
         || remote::VARIABLES.contains(&name)
         || is_command_secret(name)
@@ -110,6 +110,7 @@ mod tests {
             ("WEIR_CONFIG", "weir.toml"),
             ("WEIR_TEST_ALL", "1"),
             ("WEIR_TOKEN_FILE", "token.txt"),
+            ("WEIR_HEALTH_URL", "http://127.0.0.1:9000"),
             ("WEIR_REGION", ""),
             ("WEIR_SERVICE_HOST", "10.0.0.1"),
             ("WEIR_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
