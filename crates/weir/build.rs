@@ -5,8 +5,10 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=WEIR_ICF");
     let is = |name, value| std::env::var(name).is_ok_and(|found| found == value);
-    if is("PROFILE", "release") && is("TARGET", TARGET) {
+    // A linker other than that lld, such as one of a distribution, may refuse the option: WEIR_ICF=off leaves it out.
+    if is("PROFILE", "release") && is("TARGET", TARGET) && !is("WEIR_ICF", "off") {
         // One copy of functions with the same code.
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
     }
