@@ -65,9 +65,9 @@ impl Event {
     }
 }
 
-/// Stores an event.
+/// Stores an event. A nearly full disk accepts it, as the revocations and deletions that it is about.
 pub(super) async fn put(store: &Store<AnyBackend>, event: &Event) -> Result<()> {
-    store.write(Write::put(keys::SECURITY_LOG, event.to_item())).await?;
+    store.write(Write::put(keys::SECURITY_LOG, event.to_item()).essential()).await?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -15,6 +16,8 @@ use crate::request_id::RequestId;
 
 /// Characters of a target or a detail, at most.
 const SHOWN_MAX: usize = 200;
+/// How often the number of failed sign-ins that were left out is recorded.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// The security trail of a request.
 #[derive(Debug, Clone)]
@@ -59,23 +62,14 @@ impl SecurityTrail {
 
     /// Records that credentials were refused. `target` is the client that they claim to be of, if there is one by that name.
     pub async fn sign_in_failed(&self, target: Option<&str>, reason: &str) {
-        if self.app.security_log().failures.admit(self.app.now_ms()) {
+        let admission = self.app.security_log().failures.admit(self.client, self.app.now_ms());
+        record_left_out(&self.app, admission.left_out_before).await;
+        if admission.is_recorded {
             self.write(Action::SignInFailed, target, Some(reason)).await;
         }
     }
 
     async fn write(&self, action: Action, target: Option<&str>, detail: Option<&str>) {
-        let (target, detail) = (target.map(shown), detail.map(shown));
-        tracing::info!(
-            target: "security",
-            action = action.as_str(),
-            actor = self.actor.as_deref().unwrap_or("-"),
-            client = self.client.map(tracing::field::display),
-            target_id = target.as_deref().unwrap_or("-"),
-            detail = detail.as_deref().unwrap_or("-"),
-            request_id = self.request_id.text(),
-            "security event"
-        );
         let at_ms = self.app.now_ms().cast_signed();
         let event = Event {
             id: self.app.security_log().ids.next(at_ms),
@@ -83,14 +77,59 @@ impl SecurityTrail {
             action,
             actor: self.actor.clone(),
             client_address: self.client.map(|address| address.to_string()),
-            target,
-            detail,
+            target: target.map(shown),
+            detail: detail.map(shown),
             request_id: self.request_id.text().to_owned(),
         };
-        if let Err(error) = store::put(self.app.store(), &event).await {
-            let action = action.as_str();
-            tracing::warn!(target: "security", action, %error, "a security event could not be stored");
-        }
+        record(&self.app, &event).await;
+    }
+}
+
+/// Logs an event and stores it.
+async fn record(app: &App, event: &Event) {
+    let fields = [&event.actor, &event.client_address, &event.target, &event.detail];
+    let [actor, client, target_id, detail] = fields.map(|field| field.as_deref().unwrap_or("-"));
+    let (action, request_id) = (event.action.as_str(), event.request_id.as_str());
+    tracing::info!(target: "security", action, actor, client, target_id, detail, request_id, "security event");
+    if let Err(error) = store::put(app.store(), event).await {
+        app.metrics().security_events_lost.inc();
+        // All of it: the log may leave out the line before.
+        tracing::warn!(
+            target: "security", action, actor, client, target_id, detail, request_id, %error,
+            "a security event could not be stored"
+        );
+    }
+}
+
+/// Records that `count` failed sign-ins were not recorded.
+async fn record_left_out(app: &App, count: u64) {
+    if count == 0 {
+        return;
+    }
+    let at_ms = app.now_ms().cast_signed();
+    let id = app.security_log().ids.next(at_ms);
+    let event = Event {
+        request_id: id.clone(),
+        id,
+        at_ms,
+        action: Action::MoreSignInsFailed,
+        actor: None,
+        client_address: None,
+        target: None,
+        detail: Some(format!("{count} more failed within a minute; the access log has them")),
+    };
+    record(app, &event).await;
+}
+
+/// Records every minute how many failed sign-ins were left out, until the server stops.
+pub(crate) async fn report_left_out(app: App) {
+    let mut is_stopped = false;
+    while !is_stopped {
+        is_stopped = tokio::time::timeout(REPORT_EVERY, app.stopped()).await.is_ok();
+        // A minute that has not ended counts when nothing comes after it.
+        let now_ms = if is_stopped { u64::MAX } else { app.now_ms() };
+        let left_out = app.security_log().failures.take_left_out(now_ms);
+        record_left_out(&app, left_out).await;
     }
 }
 

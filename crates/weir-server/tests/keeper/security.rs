@@ -124,12 +124,28 @@ async fn refused_credentials_are_recorded_with_their_address() {
 #[tokio::test]
 async fn guessing_does_not_fill_the_store() {
     let scene = Scene::start().await;
-    for _ in 0..200 {
+    let guess = async |from: &str| {
         let guess = scene.call(Method::GET, "/v1/jobs").header("x-api-key", "wak_guess");
-        guess.send().await.problem(Code::UNAUTHORIZED);
+        guess.header("x-forwarded-for", from).send().await.problem(Code::UNAUTHORIZED);
+    };
+    for _ in 0..200 {
+        guess(FROM).await;
     }
-    let failed = scene.events().await.iter().filter(is_of("sign_in_failed")).count();
-    assert_eq!(failed, 60);
+    // Nor does it hide a guess from elsewhere.
+    guess("198.51.100.77").await;
+    let events = scene.events().await;
+    let failed: Vec<_> = events.iter().filter(is_of("sign_in_failed")).collect();
+    assert_eq!(failed.len(), 11);
+    assert!(failed.iter().any(|[_, _, from, _]| from == "198.51.100.77"), "{events:?}");
+    assert_eq!(events.iter().filter(is_of("more_sign_ins_failed")).count(), 0);
+    scene.app.clock.advance_ms(60_000);
+    guess(FROM).await;
+    guess(FROM).await;
+    let page: Value = scene.get("/v1/security-log?limit=3").await.json();
+    let detail = "190 more failed within a minute; the access log has them";
+    assert_eq!(page["items"][2]["action"], "more_sign_ins_failed", "{page:#}");
+    assert_eq!(page["items"][2]["detail"], detail);
+    assert_eq!(scene.events().await.iter().filter(is_of("more_sign_ins_failed")).count(), 1);
 }
 
 #[tokio::test]
