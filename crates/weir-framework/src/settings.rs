@@ -30,11 +30,12 @@ pub struct ServerSettings {
     /// Maximum duration of a request in seconds.
     #[config(default = 30, env = "WEIR_REQUEST_TIMEOUT_SECS")]
     pub request_timeout_secs: u64,
-    /// Maximum number of open connections.
+    /// Maximum number of open connections. Further ones wait; of this machine (loopback) 64 more are served.
     #[config(default = 16_384, env = "WEIR_CONNECTIONS_MAX")]
     pub connections_max: usize,
-    /// Maximum number of open connections of one address (IPv6: of one /64 network). Further ones are closed at once.
-    /// The networks in trusted_proxies and this machine (loopback) have no such limit.
+    /// Maximum number of open connections of one address (IPv6: of one /64 network), and at most a quarter of those that are
+    /// free, but 8 in any case. Further ones are closed at once. The networks in trusted_proxies and this machine (loopback)
+    /// have no such limit.
     #[config(default = 1024, env = "WEIR_CONNECTIONS_PER_ADDRESS_MAX")]
     pub connections_per_address_max: usize,
     /// Maximum number of concurrent requests. A request whose body is still arriving does not count.

@@ -1,10 +1,10 @@
 //! Accepting connections up to a bound, and draining them on stop.
 //!
-//! At the bound nothing is accepted: further clients wait in the kernel's backlog, cost no
-//! descriptor, and are served in order as others leave. That works the same for TLS, where a 503
-//! would need a handshake first.
+//! At the bound further clients wait, and are served in order as others leave. That works the same for TLS, where a 503 would
+//! need a handshake first. They are accepted all the same: of a connection in the kernel's backlog nobody knows where it
+//! comes from, and a few of this machine are served at once, so that probes and the operator get in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -23,6 +23,8 @@ use crate::metrics::{ListenerMetrics, Refusal, gauge};
 
 /// The pause after the system refused a connection, so that descriptors can become free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections of this machine beyond the bound.
+const THIS_MACHINE_MAX: usize = 64;
 
 /// Accepts until `stop`, then lets the requests in progress finish.
 pub(super) async fn run<R: Routes>(
@@ -43,9 +45,10 @@ pub(super) async fn run<R: Routes>(
             () = &mut stop => break,
             Some(ended) = connections.tasks.join_next_with_id() => {
                 connections.remove(ended);
+                connections.serve_waiting(&context);
                 continue;
             }
-            accepted = listener.accept(), if connections.has_room() => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, peer)) => {
@@ -61,7 +64,7 @@ pub(super) async fn run<R: Routes>(
             }
         }
     }
-    connections.accept_waiting(&context, listener);
+    connections.accept_last(&context, listener);
     connections.drain(settings.drain_timeout).await;
 }
 
@@ -77,8 +80,10 @@ struct Connections {
     workers: Workers,
     tasks: JoinSet<()>,
     open: HashMap<Id, Connection>,
+    waiting: VecDeque<Waiting>,
     addresses: Addresses,
     max: usize,
+    waiting_max: usize,
     warned: bool,
     warned_of_address: bool,
     metrics: ListenerMetrics,
@@ -90,14 +95,23 @@ struct Connection {
     stop: oneshot::Sender<()>,
 }
 
+/// An accepted connection that is not served yet.
+struct Waiting {
+    stream: TcpStream,
+    peer: SocketAddr,
+    address: Counted,
+}
+
 impl Connections {
     fn new(workers: Workers, settings: &Settings, metrics: ListenerMetrics) -> Connections {
         Connections {
             workers,
             tasks: JoinSet::new(),
             open: HashMap::new(),
+            waiting: VecDeque::new(),
             addresses: Addresses::new(settings),
             max: settings.connections_max,
+            waiting_max: settings.connections_waiting_max,
             warned: false,
             warned_of_address: false,
             metrics,
@@ -108,16 +122,41 @@ impl Connections {
         self.tasks.len() < self.max
     }
 
-    /// Serves a connection, or closes it if its address has too many.
+    /// Serves a connection, lets it wait, or closes it if its address has too many or too many wait.
     fn accept<R: Routes>(
         &mut self,
         context: &Arc<ServerContext<R>>,
         stream: TcpStream,
         peer: SocketAddr,
     ) {
-        let Some(address) = self.addresses.add(peer.ip()) else {
+        let free = self.max.saturating_sub(self.tasks.len());
+        let Some(address) = self.addresses.add(peer.ip(), free) else {
             return self.refuse(peer);
         };
+        let is_this_machine = self.addresses.is_this_machine(peer.ip());
+        let extra = if is_this_machine { THIS_MACHINE_MAX } else { 0 };
+        let connection = Waiting { stream, peer, address };
+        if self.tasks.len() < self.max.saturating_add(extra) {
+            self.serve(context, connection);
+        } else if self.waiting.len() < self.waiting_max {
+            self.waiting.push_back(connection);
+        } else {
+            self.addresses.remove(address);
+            self.metrics.refuse(Refusal::Full);
+        }
+    }
+
+    /// Serves those who have waited longest, as far as there is room.
+    fn serve_waiting<R: Routes>(&mut self, context: &Arc<ServerContext<R>>) {
+        while self.has_room()
+            && let Some(connection) = self.waiting.pop_front()
+        {
+            self.serve(context, connection);
+        }
+    }
+
+    fn serve<R: Routes>(&mut self, context: &Arc<ServerContext<R>>, connection: Waiting) {
+        let Waiting { stream, peer, address } = connection;
         // Deregisters it from this runtime; the runtime that serves it registers it again.
         match stream.into_std() {
             Ok(stream) => self.add(context, stream, peer, address),
@@ -134,7 +173,7 @@ impl Connections {
         if !std::mem::replace(&mut self.warned_of_address, true) {
             tracing::warn!(
                 %peer,
-                "connections_per_address_max is reached; new connections of this address are closed. \
+                "an address has as many connections as it may have; its new ones are closed. \
                  If it is a proxy, add it to trusted_proxies"
             );
         }
@@ -158,7 +197,7 @@ impl Connections {
         if !self.has_room() && !std::mem::replace(&mut self.warned, true) {
             tracing::warn!(
                 connections_max = self.max,
-                "connections_max is reached; new connections wait in the backlog"
+                "connections_max is reached; new connections wait"
             );
         }
     }
@@ -184,11 +223,7 @@ impl Connections {
 
     /// Serves the clients that have connected before the stop and closes the listener, so that new ones are refused
     /// instead of left waiting.
-    fn accept_waiting<R: Routes>(
-        &mut self,
-        context: &Arc<ServerContext<R>>,
-        listener: TcpListener,
-    ) {
+    fn accept_last<R: Routes>(&mut self, context: &Arc<ServerContext<R>>, listener: TcpListener) {
         let Ok(listener) = listener.into_std() else { return };
         while self.has_room()
             && let Ok((stream, peer)) = listener.accept()
@@ -201,6 +236,8 @@ impl Connections {
     }
 
     async fn drain(mut self, timeout: Duration) {
+        // They have sent nothing that was read, so they may try elsewhere at once.
+        self.waiting.clear();
         for (_, connection) in self.open.drain() {
             connection.stop.send(()).ok();
         }

@@ -3,9 +3,9 @@
 //! The invariant: whatever a client sends, withholds or refuses to read, it holds one connection of
 //! a bounded number, for a bounded time, with bounded memory. From accept to close:
 //!
-//! 1. `accept` takes a connection while fewer than `connections_max` are open, closes it if its
-//!    address has too many (`addresses`), and hands it to the least loaded thread of `workers`,
-//!    where it stays.
+//! 1. `accept` closes a connection if its address has too many (`addresses`), lets it wait while
+//!    `connections_max` are open, and hands it to the least loaded thread of `workers`, where it
+//!    stays.
 //! 2. `connection` does the TLS handshake within `handshake_timeout`, then runs hyper.
 //! 3. `timed_stream` times out when a head does not arrive, no request follows, or a response is
 //!    not read; `timed_body` when a body arrives too slowly.
@@ -130,7 +130,9 @@ impl Listener {
     /// Serves `routes` until `stop`, then drains; each connection has a clone of them. Dropping the
     /// future closes every connection.
     pub async fn serve<R: Routes>(mut self, routes: R, stop: impl Future<Output = ()>) {
-        self.settings.connections_max = open_files::reserve(self.settings.connections_max);
+        let (connections, waiting) = open_files::reserve(self.settings.connections_max);
+        self.settings.connections_max = connections;
+        self.settings.connections_waiting_max = self.settings.connections_waiting_max.min(waiting);
         let certificate = self.tls.as_ref().map(Tls::certificate);
         let metrics = self.metrics;
         let context =

@@ -5,13 +5,18 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors reserved for everything that is not a connection: the store, the socket for
-/// commands, connections to AWS.
+/// Descriptors reserved for everything beside the bounded connections: the store, the socket for
+/// commands, connections to AWS, connections of this machine beyond the bound.
 const RESERVED: usize = 1_024;
 
+/// Connections that may wait to be served, as many as the kernel lets wait to be accepted.
+const WAITING_MAX: usize = 4_096;
+/// Connections that may wait when the limit leaves no room for them; they are taken from the reserve.
+const WAITING_MIN: usize = 64;
+
 /// Raises the soft limit of open files to the hard one; returns how many of `wanted` connections
-/// fit.
-pub(super) fn reserve(wanted: usize) -> usize {
+/// fit, and how many more may wait.
+pub(super) fn reserve(wanted: usize) -> (usize, usize) {
     let limit = raise();
     let room = room_in(limit);
     if room < wanted {
@@ -22,7 +27,8 @@ pub(super) fn reserve(wanted: usize) -> usize {
             "the limit of open files is too low for connections_max; fewer are accepted"
         );
     }
-    room.min(wanted)
+    let fitting = room.min(wanted);
+    (fitting, (room - fitting).clamp(WAITING_MIN, WAITING_MAX))
 }
 
 /// Connections get at least half of a small limit.
@@ -58,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_soft_limit_is_raised_to_the_hard_one() {
-        assert!(reserve(1) == 1);
+        assert!(reserve(1).0 == 1);
         let limit = getrlimit(Resource::Nofile);
         assert_eq!(limit.current, limit.maximum);
     }

@@ -18,8 +18,11 @@ const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Settings {
     /// Threads that serve, or 0 to serve on the runtime that binds. Default: one per processor.
     pub threads: usize,
-    /// Connections open at once; further ones wait in the kernel's backlog.
+    /// Connections served at once; further ones wait.
     pub connections_max: usize,
+    /// Connections that wait to be served; further ones are closed. Default: as many as the limit of open files allows, at most
+    /// 4096.
+    pub connections_waiting_max: usize,
     /// Connections open at once from one address (of IPv6, from one /64 network); further ones are closed. Default 1024.
     pub connections_per_address_max: usize,
     /// Proxies, which have the connections of many clients and no bound of their own. Default none.
@@ -61,6 +64,7 @@ impl From<&ServerSettings> for Settings {
         Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             connections_max: server.connections_max,
+            connections_waiting_max: usize::MAX,
             connections_per_address_max: server.connections_per_address_max,
             trusted_proxies: server.trusted_proxies.clone(),
             bounds_loopback: false,

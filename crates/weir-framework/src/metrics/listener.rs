@@ -9,11 +9,13 @@ use prometheus_client::registry::Registry;
 /// Why a connection was closed before its first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
 pub(crate) enum Refusal {
-    /// Its address has as many connections as it may have.
+    /// The address has as many connections as it may have.
     PerAddress,
-    /// Its TLS handshake failed.
+    /// As many connections wait as may wait.
+    Full,
+    /// The TLS handshake failed.
     TlsFailed,
-    /// Its TLS handshake took too long.
+    /// The TLS handshake took too long.
     TlsTimedOut,
 }
 

@@ -95,7 +95,8 @@ fn raise_open_files() {
 
 #[tokio::test]
 async fn at_the_bound_new_connections_wait_for_their_turn() {
-    let site = Site::open(Settings { connections_max: 2, ..Settings::default() }).await;
+    let bounds = Settings { connections_max: 2, bounds_loopback: true, ..Settings::default() };
+    let site = Site::open(bounds).await;
     let mut first = site.send(HELLO).await;
     assert!(is_hello(&answer(&mut first, "hello").await));
     let mut second = site.send(HELLO).await;
@@ -107,6 +108,35 @@ async fn at_the_bound_new_connections_wait_for_their_turn() {
     assert!(is_hello(&answer(&mut third, "hello").await));
     drop(second);
     site.serves().await;
+}
+
+#[tokio::test]
+async fn beyond_the_bound_and_those_who_wait_connections_are_closed() {
+    let bounds = Settings { connections_max: 2, bounds_loopback: true, ..Settings::default() };
+    let site = Site::open(Settings { connections_waiting_max: 1, ..bounds }).await;
+    let mut first = site.send(HELLO).await;
+    assert!(is_hello(&answer(&mut first, "hello").await));
+    let mut second = site.send(HELLO).await;
+    assert!(is_hello(&answer(&mut second, "hello").await));
+    let mut third = site.send(HELLO).await;
+    assert_eq!(site.ask(HELLO).await, "", "closed without a response");
+    drop(first);
+    assert!(is_hello(&answer(&mut third, "hello").await));
+}
+
+#[tokio::test]
+async fn this_machine_gets_in_beyond_the_bound() {
+    let site = Site::open(Settings { connections_max: 1, ..Settings::default() }).await;
+    let mut held = Vec::new();
+    for _ in 0..65 {
+        let mut stream = site.send(HELLO).await;
+        assert!(is_hello(&answer(&mut stream, "hello").await));
+        held.push(stream);
+    }
+    let mut beyond = site.send(HELLO).await;
+    assert!(timeout(A_WHILE, beyond.readable()).await.is_err(), "served beyond all bounds");
+    drop(held);
+    assert!(is_hello(&answer(&mut beyond, "hello").await));
 }
 
 #[tokio::test]
