@@ -3,7 +3,8 @@
 //! It is the peer's address. If the peer is a trusted proxy (`server.trusted_proxies`), it is the last address in `Forwarded`
 //! (RFC 7239) or `X-Forwarded-For` that is not a trusted proxy itself: everything left of that is only the client's claim.
 //! A malformed header, or two headers that disagree, count as none, so that a client behind a proxy that sets one header
-//! cannot choose its address with the other.
+//! cannot choose its address with the other. A configured header ([`ForwardedHeader`]) is read alone: then such a client
+//! cannot hide its address either.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -11,6 +12,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
+use serde::{Deserialize, Serialize};
 
 use crate::edge::RequestContext;
 use crate::networks::Networks;
@@ -18,6 +20,19 @@ use crate::networks::Networks;
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Longest list of addresses, in bytes, over all lines of the header.
 const HEADER_BYTES_MAX: usize = 2_048;
+
+/// The header in which trusted proxies report the client's address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForwardedHeader {
+    /// Either; both if they agree.
+    #[default]
+    Any,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+    /// `X-Forwarded-For`.
+    XForwardedFor,
+}
 
 /// The address of the client; none for a request through the socket of the data folder.
 #[derive(Debug, Clone, Copy)]
@@ -49,28 +64,43 @@ pub fn site(address: IpAddr) -> IpAddr {
 struct Malformed;
 
 /// The address of the client whose request came from `peer`.
-pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
+pub(crate) fn client_address(
+    peer: IpAddr,
+    headers: &HeaderMap,
+    trusted: &Networks,
+    header: ForwardedHeader,
+) -> IpAddr {
     let peer = peer.to_canonical();
     if !trusted.contains(peer) {
         return peer;
     }
-    reported(headers, trusted).ok().flatten().unwrap_or(peer)
+    let reported = match header {
+        ForwardedHeader::Any => reported(headers, trusted),
+        ForwardedHeader::Forwarded => in_forwarded(headers, trusted),
+        ForwardedHeader::XForwardedFor => in_x_forwarded_for(headers, trusted),
+    };
+    reported.ok().flatten().unwrap_or(peer)
 }
 
-/// The address that the proxy reports, if it reports one.
+/// The address that the proxy reports in either header, if it reports one.
 fn reported(headers: &HeaderMap, trusted: &Networks) -> Result<Option<IpAddr>, Malformed> {
-    let forwarded = match joined(headers, &header::FORWARDED)? {
-        Some(text) => Some(first_untrusted(forwarded_nodes(&text)?.into_iter().rev(), trusted)?),
-        None => None,
-    };
-    let x_forwarded_for = match joined(headers, &X_FORWARDED_FOR)? {
-        Some(text) => Some(first_untrusted(text.rsplit(',').map(node), trusted)?),
-        None => None,
-    };
-    match (forwarded, x_forwarded_for) {
+    match (in_forwarded(headers, trusted)?, in_x_forwarded_for(headers, trusted)?) {
         (Some(one), Some(other)) if one != other => Err(Malformed),
         (one, other) => Ok(one.or(other)),
     }
+}
+
+fn in_forwarded(headers: &HeaderMap, trusted: &Networks) -> Result<Option<IpAddr>, Malformed> {
+    let Some(text) = joined(headers, &header::FORWARDED)? else { return Ok(None) };
+    first_untrusted(forwarded_nodes(&text)?.into_iter().rev(), trusted).map(Some)
+}
+
+fn in_x_forwarded_for(
+    headers: &HeaderMap,
+    trusted: &Networks,
+) -> Result<Option<IpAddr>, Malformed> {
+    let Some(text) = joined(headers, &X_FORWARDED_FOR)? else { return Ok(None) };
+    first_untrusted(text.rsplit(',').map(node), trusted).map(Some)
 }
 
 /// The first address, from the nearest proxy outwards, that is not trusted; the outermost if all are.
@@ -189,12 +219,16 @@ mod tests {
     const PROXY: &str = "10.0.0.1";
 
     fn client(peer: &str, lines: &[(&'static str, &str)]) -> String {
+        client_by(ForwardedHeader::Any, peer, lines)
+    }
+
+    fn client_by(header: ForwardedHeader, peer: &str, lines: &[(&'static str, &str)]) -> String {
         let trusted = Networks::parse(&["10.0.0.0/8", "fd00::/8"]).unwrap();
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(*name, value.parse().unwrap());
         }
-        client_address(peer.parse().unwrap(), &headers, &trusted).to_string()
+        client_address(peer.parse().unwrap(), &headers, &trusted, header).to_string()
     }
 
     #[test]
@@ -265,5 +299,22 @@ mod tests {
         let usual = ("x-forwarded-for", "192.0.2.1");
         assert_eq!(client(PROXY, &[usual, ("forwarded", "for=198.51.100.1")]), PROXY);
         assert_eq!(client(PROXY, &[usual, ("forwarded", "for=192.0.2.1")]), "192.0.2.1");
+    }
+
+    #[test]
+    fn a_configured_header_is_read_alone() {
+        use ForwardedHeader::{Any, Forwarded, XForwardedFor};
+        let (usual, other) = (("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=198.51.100.1"));
+        for (header, lines, expected) in [
+            (XForwardedFor, vec![usual, other], "192.0.2.1"),
+            (XForwardedFor, vec![usual, ("forwarded", "malformed")], "192.0.2.1"),
+            (XForwardedFor, vec![other], PROXY),
+            (Forwarded, vec![usual, other], "198.51.100.1"),
+            (Forwarded, vec![usual], PROXY),
+            (Any, vec![usual, other], PROXY),
+        ] {
+            assert_eq!(client_by(header, PROXY, &lines), expected, "{header:?} {lines:?}");
+            assert_eq!(client_by(header, "203.0.113.9", &lines), "203.0.113.9", "{header:?}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::client_address::ForwardedHeader;
 use crate::networks::Networks;
 
 /// The listener and its limits.
@@ -55,6 +56,11 @@ pub struct ServerSettings {
     /// `Forwarded` or `X-Forwarded-For` that is not in these networks. Headers of other peers are ignored.
     #[config(default = [], env = "WEIR_TRUSTED_PROXIES")]
     pub trusted_proxies: Networks,
+    /// Header in which those proxies report the client's address: "x-forwarded-for", "forwarded", or "any". With "any", a
+    /// request whose two headers disagree counts for the proxy; name the header that your proxy sets, so that a client cannot
+    /// hide its address behind the other.
+    #[config(default = "any", env = "WEIR_FORWARDED_HEADER")]
+    pub forwarded_header: ForwardedHeader,
     /// Whether to compress responses for clients that accept it.
     #[config(default = true, env = "WEIR_COMPRESSION")]
     pub compression: bool,

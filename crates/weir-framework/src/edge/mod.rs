@@ -31,7 +31,7 @@ use tower_service::Service;
 
 use crate::app::App;
 use crate::authorize::Local;
-use crate::client_address::client_address;
+use crate::client_address::{ForwardedHeader, client_address};
 use crate::listen::Routes;
 use crate::metrics::RouteMetrics;
 use crate::networks::Networks;
@@ -71,6 +71,8 @@ pub struct Settings {
     pub compression: bool,
     /// Proxies whose reports of the client's address are believed.
     pub trusted_proxies: Networks,
+    /// The header in which they report it.
+    pub forwarded_header: ForwardedHeader,
 }
 
 impl Default for Settings {
@@ -90,6 +92,7 @@ impl From<&ServerSettings> for Settings {
             public_body_timeout: PUBLIC_BODY_TIMEOUT,
             compression: server.compression,
             trusted_proxies: server.trusted_proxies.clone(),
+            forwarded_header: server.forwarded_header,
         }
     }
 }
@@ -160,9 +163,11 @@ impl Edge {
         let accept_encoding = compression::accept_encoding(request.headers());
         let (fast_route, params) =
             fast_path::find(&state.fast_routes, request.method(), request.uri()).unzip();
-        let trusted = &state.app.bounds().trusted_proxies;
+        let bounds = state.app.bounds();
+        let (trusted, header) = (&bounds.trusted_proxies, bounds.forwarded_header);
         let peer_address = peer.map(|peer| peer.ip());
-        let client = peer_address.map(|peer| client_address(peer, request.headers(), trusted));
+        let client =
+            peer_address.map(|peer| client_address(peer, request.headers(), trusted, header));
         let is_secure = state.app.origin().is_some_and(|origin| origin.tls)
             || is_forwarded_https(peer_address, request.headers(), trusted);
         let (admission, headers) = (Admission::new(&state.capacity), request.headers());
