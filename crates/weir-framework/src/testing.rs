@@ -74,8 +74,14 @@ pub struct Builder {
     settings: Settings,
     store: Option<Store<AnyBackend>>,
     data: Option<PathBuf>,
+    store_options: StoreOptions,
     listen: listen::Settings,
 }
+
+#[cfg(feature = "embedded")]
+type StoreOptions = Option<Box<dyn FnOnce(&mut weir_table::embedded::Options) + Send>>;
+#[cfg(not(feature = "embedded"))]
+type StoreOptions = Option<()>;
 
 impl std::fmt::Debug for Builder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -95,7 +101,9 @@ impl TestApp {
         let mut settings =
             Settings { run_jobs: true, clock: Clock::manual(NOON_MS), ..Settings::default() };
         settings.auth.admin_key = Some(Secret::new(ADMIN_KEY));
-        Builder { services, settings, store: None, data: None, listen: listen::Settings::default() }
+        let (store, data, store_options) = (None, None, None);
+        let listen = listen::Settings::default();
+        Builder { services, settings, store, data, store_options, listen }
     }
 
     /// The folder of the embedded store, which contains the socket.
@@ -171,6 +179,17 @@ impl Builder {
         self
     }
 
+    /// Changes the options of the embedded store that the server opens.
+    #[cfg(feature = "embedded")]
+    #[must_use]
+    pub fn store_options(
+        mut self,
+        change: impl FnOnce(&mut weir_table::embedded::Options) + Send + 'static,
+    ) -> Builder {
+        self.store_options = Some(Box::new(change));
+        self
+    }
+
     /// Changes the settings.
     #[must_use]
     pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Builder {
@@ -193,7 +212,7 @@ impl Builder {
             Some(store) => (store, None),
             None => {
                 let data = self.data.unwrap_or_else(|| folder.path().join("data"));
-                own_store(data, &clock).await
+                own_store(data, &clock, self.store_options).await
             }
         };
         let transport = Transport::new(self.listen.tls.as_ref());
@@ -238,10 +257,17 @@ impl Builder {
 }
 
 #[cfg(feature = "embedded")]
-async fn own_store(data: PathBuf, clock: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+async fn own_store(
+    data: PathBuf,
+    clock: &Clock,
+    change: StoreOptions,
+) -> (Store<AnyBackend>, Option<PathBuf>) {
     use weir_table::embedded::{Embedded, Options};
     let key_files = vec![crate::auth::key_file::NAME.to_owned(), crate::ADMIN_KEY_FILE.to_owned()];
-    let options = Options { clock: clock.clone(), key_files, ..Options::new(&data) };
+    let mut options = Options { clock: clock.clone(), key_files, ..Options::new(&data) };
+    if let Some(change) = change {
+        change(&mut options);
+    }
     let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
     let embedded = opened.expect("opening").expect("an embedded store");
     let cursors = embedded.cursor_key();
@@ -249,7 +275,7 @@ async fn own_store(data: PathBuf, clock: &Clock) -> (Store<AnyBackend>, Option<P
 }
 
 #[cfg(not(feature = "embedded"))]
-async fn own_store(_: PathBuf, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+async fn own_store(_: PathBuf, _: &Clock, _: StoreOptions) -> (Store<AnyBackend>, Option<PathBuf>) {
     panic!("this build has no embedded store; give one with `store`")
 }
 

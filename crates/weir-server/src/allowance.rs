@@ -4,6 +4,9 @@
 //! requests cost no write. The rest of a chunk expires after a period, when the bucket has refilled. A caller therefore never
 //! gets more than its bucket has, and an instance never holds more than a chunk. Operators change a rate by setting limits for its
 //! resource in the namespace, like any other limits.
+//!
+//! A full disk refuses the limiter's writes, but not the reads, deletions and sign-ins that the rates are for. Then each instance
+//! gives a caller one chunk per period without the limiter.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -70,6 +73,8 @@ struct Purse {
 struct Left {
     tokens: u64,
     until_ms: i64,
+    /// End of the period of the last chunk that came without the limiter.
+    without_limiter_until_ms: i64,
 }
 
 impl Purse {
@@ -94,7 +99,17 @@ impl Purse {
     fn put(&self, tokens: u64, until_ms: i64, now_ms: i64) {
         let mut left = self.left.lock();
         let kept = if now_ms < left.until_ms { left.tokens } else { 0 };
-        *left = Left { tokens: kept.saturating_add(tokens), until_ms };
+        *left = Left { tokens: kept.saturating_add(tokens), until_ms, ..*left };
+    }
+
+    /// Begins a period in which a chunk came without the limiter; the end of the current one if there is one.
+    fn begin_without_limiter(&self, until_ms: i64, now_ms: i64) -> Result<(), i64> {
+        let mut left = self.left.lock();
+        if now_ms < left.without_limiter_until_ms {
+            return Err(left.without_limiter_until_ms);
+        }
+        left.without_limiter_until_ms = until_ms;
+        Ok(())
     }
 }
 
@@ -127,10 +142,38 @@ impl Allowance {
         if purse.pay(tokens, now_ms) {
             return Ok(());
         }
-        let taken = self.fetch(app, who, tokens).await?;
         let period_ms = i64::try_from(self.rate.period_secs).unwrap_or(i64::MAX).saturating_mul(MS);
-        purse.put(taken - tokens, now_ms.saturating_add(period_ms), now_ms);
+        let until_ms = now_ms.saturating_add(period_ms);
+        let taken = match self.fetch(app, who, tokens).await.map_err(ApiError::from) {
+            Err(error) if error.code() == Code::INSUFFICIENT_STORAGE => {
+                self.chunk_without_limiter(&purse, tokens, until_ms, now_ms)?
+            }
+            taken => taken?,
+        };
+        purse.put(taken - tokens, until_ms, now_ms);
         Ok(())
+    }
+
+    /// The size of the chunk of a caller whose bucket cannot be written, because the disk is full.
+    fn chunk_without_limiter(
+        &self,
+        purse: &Purse,
+        tokens: u64,
+        until_ms: i64,
+        now_ms: i64,
+    ) -> Result<u64, ApiError> {
+        let chunk = (self.rate.quota / CHUNKS).max(1);
+        let begun = match tokens <= chunk {
+            true => purse.begin_without_limiter(until_ms, now_ms),
+            false => Err(until_ms),
+        };
+        begun.map(|()| chunk).map_err(|until_ms| {
+            let Rate { name, period_secs, .. } = self.rate;
+            let detail = format!(
+                "rate limit exceeded: while the disk is full, {name} allows {chunk} requests in {period_secs} s"
+            );
+            refusal_of(&self.rate, (chunk, period_secs), 0, until_ms - now_ms, detail)
+        })
     }
 
     /// Takes back that `who` made `tokens` requests, which [`Allowance::spend`] counted.
@@ -199,16 +242,27 @@ pub(crate) fn site_entity(address: IpAddr) -> String {
 }
 
 fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
-    let reset_secs = refused.retry_after_ms.max(0).unsigned_abs().div_ceil(MS.unsigned_abs());
     let held = refused.limits.first();
     let quota = held.map_or(rate.quota, |status: &LimitStatus| status.limit.capacity);
     let window_secs = held.map_or(rate.period_secs, |status| status.limit.refill_period_seconds);
     let remaining = held.map_or(0, |status| status.available_milli.max(0).unsigned_abs() / 1_000);
     let detail =
         format!("rate limit exceeded: {} allows {quota} requests in {window_secs} s", rate.name);
+    refusal_of(rate, (quota, window_secs), remaining, refused.retry_after_ms, detail)
+}
+
+/// The refusal of a rate that allows `quota` requests in `window_secs`.
+fn refusal_of(
+    rate: &Rate,
+    (quota, window_secs): (u64, u64),
+    remaining: u64,
+    retry_after_ms: i64,
+    detail: String,
+) -> ApiError {
+    let reset_secs = retry_after_ms.max(0).unsigned_abs().div_ceil(MS.unsigned_abs());
     let limit = RateLimit { name: rate.name.into(), quota, window_secs, remaining, reset_secs };
     let error = ApiError::new(Code::RATE_LIMIT_EXCEEDED, detail);
-    limit.refuse(error.with("retry_after_ms", refused.retry_after_ms).with("limit", rate.name))
+    limit.refuse(error.with("retry_after_ms", retry_after_ms).with("limit", rate.name))
 }
 
 #[cfg(test)]
@@ -218,6 +272,7 @@ mod tests {
     use weir_table::clock::Clock;
     use weir_table::embedded::{Embedded, Options};
     use weir_table::{AnyBackend, Store};
+    use weir_testkit::{FaultyDisk, eventually_eq};
 
     use super::*;
     use crate::limiter::LimiterService;
@@ -228,10 +283,15 @@ mod tests {
     const RATE: Rate = Rate { name: "tests", quota: 100, period_secs: 60 };
 
     async fn app() -> (App, tempfile::TempDir) {
+        app_on(FaultyDisk::default()).await
+    }
+
+    async fn app_on(disk: FaultyDisk) -> (App, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::manual(NOON_MS);
         // The store deletes expired items by its clock, so both must use the same clock.
-        let options = Options { clock: clock.clone(), ..Options::new(folder.path()) };
+        let mut options = Options { clock: clock.clone(), ..Options::new(folder.path()) };
+        options.disk = Arc::new(disk);
         let embedded = Embedded::open(options).unwrap();
         let cursors = embedded.cursor_key();
         let store = Store::new(AnyBackend::Embedded(embedded), cursors);
@@ -302,6 +362,32 @@ mod tests {
         assert!(purse.pay(8, 59_999) && !purse.pay(2, 59_999) && !purse.pay(1, 60_000));
         purse.put(5, 120_000, 60_000);
         assert!(purse.pay(5, 60_000) && !purse.pay(1, 60_000));
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_leaves_everybody_one_chunk_per_period() {
+        let disk = FaultyDisk::default();
+        let (app, _folder) = app_on(disk.clone()).await;
+        let allowance = Arc::new(Allowance::new(RATE));
+        disk.set_full(true);
+        for who in ["anna", "ben"] {
+            assert_eq!(let_in(&allowance, &app, who, 30).await, 10, "{who}");
+        }
+        let error: ApiError = allowance.spend(&app, "anna", 1).await.unwrap_err().into();
+        assert_eq!(error.code(), Code::RATE_LIMIT_EXCEEDED);
+        let expected =
+            "rate limit exceeded: while the disk is full, tests allows 10 requests in 60 s";
+        assert_eq!(error.detail, expected);
+        assert!(error.into_response().headers().contains_key("retry-after"));
+        assert!(allowance.spend(&app, "carl", 11).await.is_err());
+        app.clock().advance_ms(60_000);
+        assert_eq!(let_in(&allowance, &app, "anna", 30).await, 10);
+        disk.set_full(false);
+        let next_period = async || {
+            app.clock().advance_ms(60_000);
+            let_in(&allowance, &app, "anna", 150).await
+        };
+        eventually_eq(100, next_period).await;
     }
 
     #[tokio::test]
