@@ -35,7 +35,7 @@ export async function signIn(browser, url) {
 async function newPage(browser, cookies) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   await context.addCookies(cookies);
-  await context.addInitScript("localStorage.setItem('weir.signed-in', '1')");
+  await context.addInitScript("for (const key of ['weir.signed-in', 'weir.admin']) localStorage.setItem(key, '1')");
   await context.addInitScript(PROBE);
   const page = await context.newPage();
   page.setDefaultTimeout(PAGE_MAX_MS);

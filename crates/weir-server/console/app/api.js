@@ -34,6 +34,19 @@ async function failure(response) {
   return new ApiError(response.status, problem, requestId);
 }
 
+// What `first-paint.js` asked for while the modules loaded, by path. Whoever signs in then asks anew.
+const early = window.earlyResponses;
+session.subscribe((now) => { if (!now) early.clear(); });
+
+async function send(path, init) {
+  const response = init.method === 'GET' && early.get(path);
+  if (!response) return fetch(path, init);
+  early.delete(path);
+  const found = await response;
+  init.signal?.throwIfAborted();
+  return found;
+}
+
 /** Sends a request and returns the parsed body, or throws an ApiError. `atOnce` reads in a hidden tab, too. */
 export async function request(method, path, { body, signal, headers = {}, atOnce } = {}) {
   if (method === 'GET' && !atOnce) await canRead(signal);
@@ -45,7 +58,7 @@ export async function request(method, path, { body, signal, headers = {}, atOnce
   }
   let response;
   try {
-    response = await fetch(path, init);
+    response = await send(path, init);
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError(0, { detail: 'The server does not answer. It may be restarting, or the network is gone.' });
