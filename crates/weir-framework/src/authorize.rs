@@ -11,13 +11,12 @@ use axum::response::{IntoResponse as _, Response};
 use crate::app::App;
 use crate::auth::grant::{Access, Grants};
 use crate::auth::scope_kind::ScopeKind;
-use crate::auth::{AuthError, Identity, TokenError};
+use crate::auth::{AuthError, Identity, Proof, TokenError};
 use crate::edge::{BodyBounds, RequestContext};
 use crate::extract::{PathParams, too_large};
 use crate::metrics::RouteMetrics;
 use crate::required_scope::{Denied, RequiredScope, check_ids};
 use crate::security::SecurityTrail;
-use crate::session_cookie::session_cookie;
 use crate::{ApiError, Code};
 
 /// The header of the admin key.
@@ -76,6 +75,7 @@ impl Local {
             subject: "local".to_owned(),
             grants: Grants::admin(),
             claims: None,
+            proof: Proof::Socket,
         }))
     }
 }
@@ -234,7 +234,8 @@ async fn identify(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, Api
 async fn identify_session(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, ApiError> {
     let context = parts.extensions.get::<RequestContext>();
     let is_secure = context.is_some_and(RequestContext::is_secure);
-    let Some(cookie) = session_cookie(&parts.headers, is_secure)? else { return Ok(None) };
+    let cookie = app.session_cookie().value(&parts.headers, is_secure)?;
+    let Some(cookie) = cookie else { return Ok(None) };
     check_site(&parts.headers)?;
     let identified = app.auth().authenticate_session(cookie).await;
     let identity = accepted(app, parts, identified).await?;
@@ -282,7 +283,9 @@ async fn accepted(
 /// Records that credentials were refused. That a token expires is its normal end.
 async fn record(app: &App, parts: &Parts, error: &AuthError) {
     let reason = match error {
-        AuthError::Store(_) | AuthError::Token(TokenError::Expired) => return,
+        AuthError::Store(_)
+        | AuthError::Token(TokenError::Expired)
+        | AuthError::TooLongForCookie => return,
         AuthError::Token(reason) => reason.name(),
         AuthError::WrongKey => WRONG_KEY,
     };

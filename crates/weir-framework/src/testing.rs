@@ -330,7 +330,8 @@ impl Call {
         let mut request = Request::builder().method(&self.method).uri(&self.path);
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers);
-            headers.insert(header::HOST, "weir.test".parse().expect("a host"));
+            let host = "weir.test".parse().expect("a host");
+            headers.entry(header::HOST).or_insert(host);
         }
         let request = request.body(Full::new(self.body)).expect("a request");
         let (parts, body) = self.transport.send(self.address, request).await.into_parts();

@@ -17,7 +17,7 @@ use ring::digest;
 use subtle::ConstantTimeEq as _;
 use weir_table::clock::Clock;
 use weir_table::expr::attr;
-use weir_table::{Backend, Error, Get, Result, Store, Value, Write};
+use weir_table::{Backend, Error, Get, Result, Store, Transaction, Value, Write};
 
 use super::keys;
 use super::secret::{Secret, random};
@@ -69,8 +69,17 @@ impl Hash {
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     hash: Option<Hash>,
+    /// How often the hash was another one than before.
+    changes: u64,
     read_ms: Option<u64>,
     failed_ms: Option<u64>,
+}
+
+impl Known {
+    /// The number of changes, if `presented` is the key.
+    fn answer(&self, presented: &Hash) -> Option<u64> {
+        self.hash.is_some_and(|hash| hash.matches(presented)).then_some(self.changes)
+    }
 }
 
 /// Checks and changes the admin key.
@@ -150,11 +159,12 @@ impl<B: Backend> AdminKey<B> {
         Ok(self.known.lock().hash.is_some())
     }
 
-    /// Replaces the key. This instance refuses the old one at once, others within the cache time.
+    /// Replaces the key together with a write of the caller. This instance refuses the old one at once, others within the
+    /// cache time. Returns none if the condition of the write refuses both.
     ///
     /// # Errors
     /// The key is a configured one, or the store fails.
-    pub async fn rotate(&self) -> Result<Secret> {
+    pub async fn rotate_with(&self, write: Write) -> Result<Option<Secret>> {
         if self.configured.is_some() {
             let problem = "is set by configuration; change it there and restart";
             return Err(Error::invalid("admin_key", problem));
@@ -162,22 +172,25 @@ impl<B: Backend> AdminKey<B> {
         let _asking = self.asking.lock().await;
         let key = generate()?;
         let hash = Hash::of(key.expose());
-        self.store.write(self.put(&hash)).await?;
+        let both = Transaction::new([self.put(&hash).essential(), write]);
+        if !self.store.transact(both).await?.is_applied() {
+            return Ok(None);
+        }
         self.learn(Some(hash));
-        Ok(key)
+        Ok(Some(key))
     }
 
-    /// Whether `presented` is the key.
+    /// Whether `presented` is the key: how often the key has changed, as far as this instance knows, or none.
     ///
     /// # Errors
     /// The cached hash does not decide the check and the store fails.
-    pub async fn check(&self, presented: &str) -> Result<bool> {
+    pub async fn check(&self, presented: &str) -> Result<Option<u64>> {
         if presented.len() > PRESENTED_MAX {
-            return Ok(false);
+            return Ok(None);
         }
         let presented = Hash::of(presented);
         if let Some(configured) = &self.configured {
-            return Ok(configured.matches(&presented));
+            return Ok(configured.matches(&presented).then_some(0));
         }
         if let Some(answer) = self.known_answer(&presented)? {
             return Ok(answer);
@@ -188,27 +201,76 @@ impl<B: Backend> AdminKey<B> {
             return Ok(answer);
         }
         self.read().await?;
-        let hash = self.known.lock().hash;
-        Ok(hash.is_some_and(|hash| hash.matches(&presented)))
+        Ok(self.known().answer(&presented))
+    }
+
+    /// Like [`AdminKey::check`], but without the cache. For sessions, which last longer than the cache.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn check_in_store(&self, presented: &str) -> Result<bool> {
+        let presented = Hash::of(presented);
+        if let Some(configured) = &self.configured {
+            return Ok(configured.matches(&presented));
+        }
+        let _asking = self.asking.lock().await;
+        self.read().await?;
+        Ok(self.known().answer(&presented).is_some())
+    }
+
+    /// Whether the key is still that of `changes`, a result of [`AdminKey::check`].
+    ///
+    /// # Errors
+    /// The cached hash is too old and the store fails.
+    pub async fn is_unchanged(&self, changes: u64) -> Result<bool> {
+        if self.configured.is_some() {
+            return Ok(true);
+        }
+        if !self.is_fresh(&self.known()) {
+            let _asking = self.asking.lock().await;
+            // The previous holder of the lock may have read the hash already.
+            let known = self.known();
+            if !self.is_fresh(&known) {
+                self.check_not_failing(&known)?;
+                self.read().await?;
+            }
+        }
+        Ok(self.known().changes == changes)
     }
 
     /// The result by the cached hash; none if the store must be read.
-    fn known_answer(&self, presented: &Hash) -> Result<Option<bool>> {
-        let now_ms = self.clock.now_ms();
-        let known = *self.known.lock();
-        let within = |at: Option<u64>, ms| at.is_some_and(|at| now_ms.abs_diff(at) < ms);
-        let matches = known.hash.is_some_and(|hash| hash.matches(presented));
-        if within(known.read_ms, READ_EVERY_MS) {
-            return Ok(Some(matches));
+    fn known_answer(&self, presented: &Hash) -> Result<Option<Option<u64>>> {
+        let known = self.known();
+        let answer = known.answer(presented);
+        if self.is_within(known.read_ms, READ_EVERY_MS)
+            || (answer.is_some() && self.is_fresh(&known))
+        {
+            return Ok(Some(answer));
         }
-        if matches && within(known.read_ms, self.cache_ms) {
-            return Ok(Some(true));
-        }
-        if within(known.failed_ms, READ_EVERY_MS) {
+        self.check_not_failing(&known)?;
+        Ok(None)
+    }
+
+    fn known(&self) -> Known {
+        *self.known.lock()
+    }
+
+    fn is_within(&self, at: Option<u64>, ms: u64) -> bool {
+        at.is_some_and(|at| self.clock.now_ms().abs_diff(at) < ms)
+    }
+
+    /// Whether the right key needs no read of the store.
+    fn is_fresh(&self, known: &Known) -> bool {
+        self.is_within(known.read_ms, self.cache_ms)
+    }
+
+    /// Refuses to read the hash right after a read that failed.
+    fn check_not_failing(&self, known: &Known) -> Result<()> {
+        if self.is_within(known.failed_ms, READ_EVERY_MS) {
             let problem = "reading the admin key failed a moment ago";
             return Err(Error::Unavailable(problem.into()));
         }
-        Ok(None)
+        Ok(())
     }
 
     async fn read(&self) -> Result<()> {
@@ -225,7 +287,14 @@ impl<B: Backend> AdminKey<B> {
     }
 
     fn learn(&self, hash: Option<Hash>) {
-        *self.known.lock() = Known { hash, read_ms: Some(self.clock.now_ms()), failed_ms: None };
+        let mut known = self.known.lock();
+        let is_same = match (&known.hash, &hash) {
+            (Some(before), Some(hash)) => before.matches(hash),
+            (None, None) => true,
+            _ => false,
+        };
+        let changes = known.changes + u64::from(!is_same);
+        *known = Known { hash, changes, read_ms: Some(self.clock.now_ms()), failed_ms: None };
     }
 
     fn put(&self, hash: &Hash) -> Write {

@@ -8,4 +8,5 @@ mod issuing;
 mod key_file;
 mod place;
 mod revoking;
+mod sessions;
 mod tokens;
