@@ -1,16 +1,19 @@
 //! Server-sent events: what all streams have in common.
 //!
-//! A stream costs a slot, not one of the requests that the edge bounds. It ends when the server stops, when the caller's token
-//! or session has ended, and after [`STREAM_MAX`]; then the client reconnects.
+//! A stream costs a slot, not one of the requests that the edge bounds. It ends when the server stops, when the caller's
+//! credential has ended, and after [`STREAM_MAX`]; then the client reconnects after the time that the stream began with
+//! (`retry`).
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::Stream;
+use futures_util::stream::once;
+use futures_util::{Stream, StreamExt as _};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until};
 use weir_framework::app::App;
@@ -21,6 +24,8 @@ use weir_framework::{ApiError, Code, limits};
 const STREAM_MAX: Duration = Duration::from_secs(15 * 60);
 /// Time between comments on a stream without events, so that proxies do not close it.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Time after which the client of a stream that has ended reconnects.
+const RECONNECT_AFTER: Duration = Duration::from_secs(1);
 /// When a refused request may be sent again, in seconds.
 const RETRY_SECS: u64 = 1;
 const EVENT_STREAM: &str = "text/event-stream";
@@ -52,6 +57,8 @@ pub(crate) fn event_stream(
 ) -> Response {
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
     let no_store = [(header::CACHE_CONTROL, "no-store")];
+    let retry = Event::default().retry(RECONNECT_AFTER);
+    let events = once(ready(Ok(retry))).chain(events);
     (no_store, Sse::new(events).keep_alive(keep_alive)).into_response()
 }
 
@@ -70,6 +77,19 @@ pub(crate) fn take_slot(
     Arc::clone(slots).try_acquire_owned().map_err(full)
 }
 
+/// What a stream does after a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It goes on.
+    GoOn,
+    /// It ends because it is as old as it may be, and the client opens another one.
+    Renew,
+    /// It ends because the server stops.
+    Stop,
+    /// It ends because the caller's credential has ended.
+    Refuse,
+}
+
 /// How long a stream may go on.
 pub(crate) struct Lifetime {
     caller: Arc<Identity>,
@@ -82,12 +102,15 @@ impl Lifetime {
         Lifetime { caller, until: Instant::now() + STREAM_MAX }
     }
 
-    /// Waits for `pause`; false when the stream has to end.
-    pub(crate) async fn wait(&self, app: &App, pause: Duration) -> bool {
+    /// Waits for `pause`, or until the stream has to end.
+    pub(crate) async fn wait(&self, app: &App, pause: Duration) -> Next {
         tokio::select! {
-            () = sleep(pause) => app.auth().is_valid(&self.caller).await,
-            () = sleep_until(self.until) => false,
-            () = app.stopped() => false,
+            () = sleep(pause) => match app.auth().is_valid(&self.caller).await {
+                true => Next::GoOn,
+                false => Next::Refuse,
+            },
+            () = sleep_until(self.until) => Next::Renew,
+            () = app.stopped() => Next::Stop,
         }
     }
 }

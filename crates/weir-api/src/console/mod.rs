@@ -5,7 +5,7 @@ mod overview;
 mod session;
 mod settings;
 
-pub use self::live::{OrgSpend, ResourceRates, Tick};
+pub use self::live::{NamespaceRates, OrgSpend, ResourceRates, Tick, TotalRates};
 pub use self::overview::{
     BudgetsOverview, JobsHealth, Overview, ResourceTraffic, StoreHealth, TrafficOverview,
 };

@@ -11,7 +11,7 @@ pub struct NewToken {
     #[schema(
         min_length = 1,
         max_length = 100,
-        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$",
+        pattern = r"^[^\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]*[^\s\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb][^\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]*$",
         example = "nightly-report"
     )]
     pub name: String,
@@ -59,7 +59,7 @@ pub struct Token {
     /// Time of revocation.
     #[schema(format = DateTime)]
     pub revoked_at: Option<String>,
-    /// Whether it is a session of the console, which works in a browser's cookie only.
+    /// Whether the token is a session of the console, which works in a browser's cookie only.
     #[serde(default)]
     pub session: bool,
 }

@@ -5,23 +5,28 @@
 //! wherever the credential did: `weir_framework::auth::session`.
 
 mod assets;
+mod codes;
 mod figures;
 mod live;
 mod overview;
+mod samples;
 mod session;
 mod settings;
+mod stream_slots;
 
 use axum::Router;
 use utoipa_axum::routes;
 use weir_api::console::ConfigEntry;
+use weir_framework::Code;
 use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
 use weir_framework::required_scope::RequiredScope;
 
 use self::figures::AllFigures;
-use self::live::Streams;
+use self::samples::Samples;
 use self::session::SignIns;
 use self::settings::InForce;
+use self::stream_slots::StreamSlots;
 
 /// The console as a service of the server. It limits sign-ins with the limiter, so the server must have that service too.
 #[derive(Debug, Clone)]
@@ -49,7 +54,8 @@ impl Service for ConsoleService {
         let opened = Opened::default()
             .keep(SignIns::new(self.sign_in_rate))
             .keep(AllFigures::default())
-            .keep(Streams::default())
+            .keep(StreamSlots::default())
+            .keep(Samples::default())
             .keep(InForce(self.config.clone()));
         Box::pin(async move { Ok(opened) })
     }
@@ -62,6 +68,10 @@ impl Service for ConsoleService {
             .route(RequiredScope::Authenticated, routes!(overview::overview))
             .route(RequiredScope::Authenticated, routes!(live::live))
             .route(RequiredScope::Admin, routes!(settings::list))
+    }
+
+    fn codes(&self) -> &'static [Code] {
+        codes::ALL
     }
 
     fn pages(&self) -> Router<App> {

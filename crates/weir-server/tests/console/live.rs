@@ -10,8 +10,8 @@ use weir_framework::Code;
 
 use crate::scene::{Browser, Scene};
 
-/// An open stream.
-struct Stream(BufReader<TcpStream>);
+/// An open stream, and the data of its event `reconnect` once that has arrived.
+struct Stream(BufReader<TcpStream>, Option<String>);
 
 impl Stream {
     async fn open(address: SocketAddr, browser: &Browser, last: Option<u64>) -> Stream {
@@ -29,20 +29,24 @@ impl Stream {
         }
         assert!(head.contains("200 OK") && head.contains("text/event-stream"), "{head}");
         assert!(head.to_ascii_lowercase().contains("cache-control: no-store"), "{head}");
-        Stream(reader)
+        Stream(reader, None)
     }
 
     /// The next tick with its id; `None` at the end.
     async fn next(&mut self) -> Option<(u64, Value)> {
-        let (mut id, mut data) = (None, None);
+        let (mut id, mut data, mut is_last) = (None, None, false);
         loop {
             let mut line = String::new();
             if self.0.read_line(&mut line).await.unwrap() == 0 {
                 return None;
             }
+            assert!(self.1.is_none() || line.trim().is_empty(), "{line} after the last event");
             match line.trim_end().split_once(": ") {
                 Some(("id", text)) => id = text.parse().ok(),
+                Some(("event", "reconnect")) => is_last = true,
                 Some(("event", name)) => assert_eq!(name, "tick"),
+                Some(("retry", millis)) => assert_eq!(millis, "1000"),
+                Some(("data", text)) if is_last => self.1 = Some(text.to_owned()),
                 Some(("data", text)) => data = serde_json::from_str(text).ok(),
                 _ => {}
             }
@@ -63,6 +67,7 @@ async fn ticks_follow_traffic_and_spend() {
     let (first_id, first) = stream.next().await.unwrap();
     assert_eq!(first["keeper"][0]["org_id"], "acme", "{first}");
     assert_eq!(first["limiter"], Value::Array(Vec::new()));
+    assert_eq!(first["limiter_totals"]["resources"], 0);
     assert!(first["jobs"]["total"].as_u64().unwrap() > 0);
     for number in 0..12 {
         let expected = if number < 10 { 200 } else { 429 };
@@ -76,6 +81,14 @@ async fn ticks_follow_traffic_and_spend() {
     // Ten were granted and two refused in the same time.
     assert!(rate("granted_per_sec") > 0.0 && rate("refused_per_sec") > 0.0, "{rates}");
     assert!((rate("granted_per_sec") / rate("refused_per_sec") - 5.0).abs() < 0.2, "{rates}");
+    let namespace = &second["limiter_namespaces"][0];
+    assert_eq!((&namespace["namespace"], &namespace["resources"]), (&"default".into(), &1.into()));
+    let totals = &second["limiter_totals"];
+    assert_eq!((&totals["namespaces"], &totals["resources"]), (&1.into(), &1.into()));
+    for of in [namespace, totals] {
+        assert_eq!(of["granted_per_sec"], rates["granted_per_sec"], "{second}");
+        assert_eq!(of["refused_per_sec"], rates["refused_per_sec"], "{second}");
+    }
     // The spend has not changed.
     assert_eq!(second["keeper"], Value::Array(Vec::new()), "{second}");
     drop(stream);
@@ -94,6 +107,7 @@ async fn a_stream_ends_when_the_server_stops() {
     assert!(stream.next().await.is_some());
     scene.app.begin_stop().await;
     while stream.next().await.is_some() {}
+    assert_eq!(stream.1.as_deref(), Some(r#"{"reason":"stop"}"#), "it ends in order");
 }
 
 #[tokio::test]
@@ -105,6 +119,43 @@ async fn a_stream_ends_with_its_session() {
     let ended = scene.change(&again, Method::DELETE, "/v1/session?everywhere=true").send().await;
     assert_eq!(ended.status, StatusCode::NO_CONTENT);
     while stream.next().await.is_some() {}
+    assert_eq!(stream.1, None, "the client asks for the credential");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_the_signing_key() {
+    let scene = Scene::start().await;
+    let browser = scene.sign_in(&scene.app.token("metrics").await).await;
+    let mut stream = Stream::open(scene.app.address, &browser, None).await;
+    assert!(stream.next().await.is_some());
+    let rotate = serde_json::json!({"end_previous": true});
+    scene.admin(Method::POST, "/v1/signing-key/rotate", &rotate).await;
+    while stream.next().await.is_some() {}
+    scene.read(&browser, "/v1/overview").await.problem(Code::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_caller_has_so_many_streams_and_leaves_some_to_others() {
+    let scene = Scene::start().await;
+    let mine = scene.sign_in(&scene.app.token("metrics").await).await;
+    let mut streams = Vec::new();
+    for _ in 0..16 {
+        streams.push(Stream::open(scene.app.address, &mine, None).await);
+    }
+    let refused = scene.read(&mine, "/v1/live").await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "5"), "{}", refused.text());
+    assert_eq!(refused.json::<Value>()["error"], "TOO_MANY_STREAMS");
+    let ada = scene.ada().await;
+    assert_eq!(scene.read(&ada, "/v1/live").await.status, 200);
+    // A slot is free again once its stream is gone.
+    streams.clear();
+    for _ in 0..100 {
+        if scene.read(&mine, "/v1/live").await.status == 200 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("no slot was free again");
 }
 
 #[tokio::test]

@@ -141,6 +141,11 @@ impl Browser {
         Browser { cookie, csrf, session }
     }
 
+    /// The name of the cookie.
+    pub(crate) fn name(&self) -> &str {
+        self.cookie.split_once('=').unwrap().0
+    }
+
     /// The session's token, as an attacker with the cookie has it.
     pub(crate) fn token(&self) -> &str {
         self.cookie.split_once('=').unwrap().1

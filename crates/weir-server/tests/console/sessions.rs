@@ -57,6 +57,56 @@ async fn a_change_needs_the_csrf_token_of_its_own_session() {
     assert!(!tokens.contains("made-by-a-page"), "{tokens}");
 }
 
+/// Whether a route needs no credentials, by its description.
+fn is_public(operation: &Value) -> bool {
+    operation["security"].as_array().is_none_or(|security| {
+        security.is_empty() || security.iter().any(|one| one.as_object().unwrap().is_empty())
+    })
+}
+
+#[tokio::test]
+async fn every_route_that_changes_something_needs_the_csrf_token_and_no_other_does() {
+    let scene = Scene::start().await;
+    let ada = scene.ada().await;
+    let description: Value = scene.app.get("/openapi.json").send().await.json();
+    let (mut changing, mut reading) = (0, 0);
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let Ok(method) = method.to_ascii_uppercase().parse::<Method>() else { continue };
+            if !operation["responses"].is_object() || is_public(operation) {
+                continue;
+            }
+            // Any value for a parameter: the check comes before the handler.
+            let path = path.replace(['{', '}'], "");
+            let reply = scene.page(&ada, method.clone(), &path).send().await;
+            let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+            let code = body["error"].clone();
+            let is_refused = (reply.status, &code) == (403, &json!("CSRF_TOKEN_INVALID"));
+            assert_eq!(is_refused, method != Method::GET, "{method} {path}: {}", reply.text());
+            if is_refused { changing += 1 } else { reading += 1 }
+        }
+    }
+    assert!(changing > 50 && reading > 50, "{changing} and {reading}");
+}
+
+#[tokio::test]
+async fn a_proxy_that_changes_the_host_changes_nothing() {
+    let scene = Scene::start().await;
+    let ada = scene.ada().await;
+    for host in ["weir.example.com", "upstream:9000", "127.0.0.1"] {
+        let call = scene.page(&ada, Method::GET, "/v1/jobs").header("host", host);
+        let call = call.header("origin", "https://weir.example.com");
+        assert_eq!(call.send().await.status, 200, "{host}");
+        let call = scene.change(&ada, Method::POST, "/v1/tokens").header("host", host);
+        let made = call.header("origin", "https://weir.example.com").json(&new_token());
+        assert_eq!(made.send().await.status, 201, "{host}");
+        let from_elsewhere = scene.app.get("/v1/jobs").header("cookie", &ada.cookie);
+        let from_elsewhere = from_elsewhere.header("host", host);
+        let refused = from_elsewhere.header("sec-fetch-site", "cross-site").send().await;
+        refused.problem(Code::CROSS_SITE_REQUEST);
+    }
+}
+
 #[tokio::test]
 async fn a_request_that_another_site_causes_is_refused() {
     let scene = Scene::start().await;
@@ -108,7 +158,7 @@ async fn a_session_and_a_token_are_not_each_other() {
         .await
         .problem(Code::UNAUTHORIZED);
     scene.sign_in_call(ada.token()).send().await.problem(Code::UNAUTHORIZED);
-    let cookie = format!("weir_session={token}");
+    let cookie = format!("{}={token}", ada.name());
     let forged = scene.app.get("/v1/jobs").header("cookie", &cookie);
     forged.send().await.problem(Code::UNAUTHORIZED);
     // A session has no session.
@@ -125,7 +175,8 @@ async fn wrong_cookies_open_nothing() {
     let flipped = if tail.starts_with('A') { 'B' } else { 'A' };
     let tampered = format!("{head}.{flipped}{}", &tail[1..]);
     for value in ["x", "a.b.c", "..", &tampered, &format!("{head}."), ADMIN_KEY] {
-        let call = scene.app.get("/v1/jobs").header("cookie", &format!("weir_session={value}"));
+        let cookie = format!("{}={value}", ada.name());
+        let call = scene.app.get("/v1/jobs").header("cookie", &cookie);
         call.send().await.problem(Code::UNAUTHORIZED);
     }
     let twice = scene.app.get("/v1/jobs").header("cookie", &format!("{0}; {0}", ada.cookie));
@@ -154,7 +205,8 @@ async fn signing_out_ends_this_session_or_all_of_the_person() {
     let bob = bob.header("set-cookie").split(';').next().unwrap().to_owned();
     let out = scene.change(&here, Method::DELETE, SESSION).send().await;
     assert_eq!(out.status, 204);
-    assert!(out.header("set-cookie").starts_with("weir_session=;"), "{:?}", out.headers);
+    let removed = format!("{}=;", here.name());
+    assert!(out.header("set-cookie").starts_with(&removed), "{:?}", out.headers);
     assert!(out.header("set-cookie").contains("Max-Age=0"));
     scene.read(&here, SESSION).await.problem(Code::UNAUTHORIZED);
     assert_eq!(scene.read(&there, SESSION).await.status, 200);
