@@ -1,7 +1,7 @@
 //! `weir jobs`: the status of background jobs, and running one now.
 
 use clap::{Args, Subcommand};
-use weir_api::server::{Job, Run};
+use weir_api::server::{Job, JobState, Run};
 use weir_framework::page::Page;
 
 use crate::api::{Api, ApiFlags, part};
@@ -62,11 +62,12 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
     let header =
         ["job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag"];
     let rows = jobs.items.into_iter().map(|job| {
+        let state = state(&job);
         let outcome = job.last_error.unwrap_or_else(|| output::word(&job.last_outcome));
         vec![
             job.name,
             output::word(&job.kind),
-            output::word(&job.state),
+            state,
             job.last_finished_at.map(|at| time::relative(&at)).unwrap_or_default(),
             output::printable(&outcome),
             job.last_items.map(output::thousands).unwrap_or_default(),
@@ -79,6 +80,14 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
     Ok(output::table(header.map(str::to_owned).to_vec(), rows, &[5, 6, 7, 8])?)
 }
 
+/// The state in a word, or that the job is late.
+fn state(job: &Job) -> String {
+    match job.state {
+        JobState::Idle | JobState::Running if job.late => "late".to_owned(),
+        state => output::word(&state),
+    }
+}
+
 async fn run_now(api: &Api, name: &str, json: bool) -> Result<(), Failure> {
     let run: Run = api.post(&format!("/v1/jobs/{}/run", part(name)), &()).await?;
     if json {
@@ -88,4 +97,26 @@ async fn run_now(api: &Api, name: &str, json: bool) -> Result<(), Failure> {
         return Err(Failure::refused(format!("{name} runs on another instance")));
     }
     Ok(output::line(format!("{name} worked on {}", output::counted(run.items, "item")))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_job_is_late_unless_it_says_something_worse() {
+        let job = |state: &str, late: bool| {
+            let job = serde_json::json!({"name": "sums", "kind": "feed", "every_secs": 1, "state": state, "runs": 1,
+                "failures": 0, "lag_ms": 1, "late": late});
+            serde_json::from_value::<Job>(job).unwrap()
+        };
+        for (shown, late, expected) in [
+            ("idle", false, "idle"),
+            ("idle", true, "late"),
+            ("running", true, "late"),
+            ("failed", true, "failed"),
+        ] {
+            assert_eq!(state(&job(shown, late)), expected, "{shown} {late}");
+        }
+    }
 }
