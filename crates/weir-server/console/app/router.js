@@ -6,7 +6,7 @@ const read = () => ({ path: location.pathname, query: new URLSearchParams(locati
 export const route = createStore(read());
 /** What is shown once: the page and the dialog stay until they are closed on purpose. */
 export const ONCE = '.secret, [data-once]';
-export const isHeld = () => Boolean(document.querySelector('dialog[open]')?.querySelector(ONCE));
+export const isHeld = () => Boolean(document.querySelector(ONCE));
 let at = location.href;
 addEventListener('popstate', () => {
   if (isHeld()) { history.pushState(null, '', at); return; }

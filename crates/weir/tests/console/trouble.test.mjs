@@ -88,39 +88,6 @@ test('a server that is gone is said, and the page goes on by itself when it is b
   await settled(page);
 });
 
-test('live values that do not arrive are not called a server that does not answer', async () => {
-  const page = await open();
-  await page.route('**/v1/live', (route) => route.fulfill({ status: 503, json: { detail: 'too many streams' } }));
-  await page.goto(`${URL_BASE}/settings`);
-  await page.getByRole('alert').getByText('Live values do not arrive').waitFor();
-  assert.equal(await page.getByText('The server does not answer').count(), 0);
-});
-
-test('a secret that is shown once stays until it is closed on purpose', async () => {
-  const page = await open();
-  await visit(page, '/settings');
-  await page.getByRole('link', { name: 'Tokens' }).click();
-  await page.getByRole('button', { name: 'Issue a token…' }).click();
-  await page.getByLabel('Name', { exact: true }).fill(fresh('trouble-secret'));
-  await page.getByRole('button', { name: 'Issue', exact: true }).click();
-  const secret = page.locator('[data-secret] code');
-  const text = await secret.textContent();
-  const address = page.url();
-  await page.evaluate(() => history.back());
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('Control+k');
-  assert.equal(await page.getByRole('combobox').count(), 0);
-  assert.equal(page.url(), address);
-  await eventually(() => secret.textContent(), text);
-  await eventually(() => page.evaluate(() => document.querySelector('dialog').matches(':modal')), true);
-  await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await page.evaluate(() => history.back());
-  await page.waitForURL('**/settings');
-});
-
 test('a restarting server signs nobody out', async () => {
   const page = await open();
   await page.route('**/v1/session', (route) => route.fulfill({ status: 503, json: { detail: 'the store does not answer', request_id: 'f00' } }));
