@@ -19,7 +19,7 @@ test('the sign-in page refuses a wrong credential and accepts the admin key', as
   await signIn(page);
   await settled(page);
   const cookies = await page.context().cookies();
-  const session = cookies.find((one) => one.name.endsWith('weir_session'));
+  const session = cookies.find((one) => one.name.startsWith('weir_session_'));
   assert.ok(session.httpOnly && session.sameSite === 'Strict');
   assert.ok(!session.value.includes(KEY), 'the admin key is not in the cookie');
   await page.reload();
@@ -30,11 +30,11 @@ test('the sign-in page refuses a wrong credential and accepts the admin key', as
 test('signing out ends the session on the server', async () => {
   const page = await open();
   await visit(page, '/');
-  const { value } = (await page.context().cookies()).find((one) => one.name.endsWith('weir_session'));
+  const { name, value } = (await page.context().cookies()).find((one) => one.name.startsWith('weir_session_'));
   await page.getByRole('button', { name: 'ada' }).click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByLabel('Admin key or token').waitFor();
-  const response = await fetch(`${URL_BASE}/v1/session`, { headers: { cookie: `weir_session=${value}` } });
+  const response = await fetch(`${URL_BASE}/v1/session`, { headers: { cookie: `${name}=${value}` } });
   assert.equal(response.status, 401);
 });
 
