@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use weir_framework::auth::Secret;
-use weir_framework::client::{Remote, RemoteError, RemoteSettings};
+use weir_framework::client::{Remote, RemoteError, RemoteSettings, has_credentials};
 
 use crate::failure::Failure;
 use crate::output;
@@ -72,6 +72,12 @@ impl RemoteFlags {
                 None => Ok(None),
             };
         };
+        if has_credentials(&url) {
+            // The address itself is not shown, as it has a password.
+            return Err(Failure::usage("the address of the server has credentials in it").help(
+                "leave them out of --url and WEIR_URL; WEIR_TOKEN or --token-file has the token",
+            ));
+        }
         let credentials = match (&self.token, &self.token_file) {
             (Some(token), _) => Some(Secret::new(token.trim())),
             (None, Some(file)) => Some(read(file)?),
@@ -126,6 +132,9 @@ impl From<RemoteError> for Failure {
         let message = error.to_string();
         match &error {
             RemoteError::Url(_) | RemoteError::Credentials => Failure::usage(message),
+            RemoteError::Dots(_) => {
+                Failure::usage(message).help("run the command on the machine of the server")
+            }
             RemoteError::CaFile { source, .. } => Failure::usage(message).because(source),
             RemoteError::Name(_) => Failure::fault(message).help("check --url (WEIR_URL)"),
             RemoteError::Refused(_) => Failure::fault(message)

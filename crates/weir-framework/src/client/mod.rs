@@ -21,7 +21,7 @@ use weir_table::{Error, Get, Item, Page, Query, TableSpec, Write, Written};
 type Result<T, E = Error> = std::result::Result<T, E>;
 
 pub use self::events::{ServerEvent, ServerEvents};
-pub use self::remote::{Remote, RemoteError, RemoteSettings};
+pub use self::remote::{Remote, RemoteError, RemoteSettings, has_credentials};
 use crate::app::{App, Service};
 use crate::local::backup::{Event, Request as BackupRequest};
 pub use crate::local::tables::About;
@@ -40,7 +40,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The API: through the socket of a running server or in this process, with full access, or over the network.
 #[derive(Debug)]
-pub enum Door {
+pub enum ApiClient {
     /// A server that has the store open.
     Socket(Client),
     /// The same routes on a store that this process has open.
@@ -66,11 +66,11 @@ impl From<RemoteError> for Refusal {
     }
 }
 
-impl Door {
+impl ApiClient {
     /// The API of `services` on the store that `app` has open.
     #[must_use]
-    pub fn own(app: &App, services: &[Box<dyn Service>]) -> Door {
-        Door::Own(Box::new(router::local(app, services)))
+    pub fn own(app: &App, services: &[Box<dyn Service>]) -> ApiClient {
+        ApiClient::Own(Box::new(router::local(app, services)))
     }
 
     /// Calls the API.
@@ -144,12 +144,12 @@ impl Door {
     /// Sends a request. Returns the status, and the body as it arrives.
     async fn open(&self, request: Request<Body>) -> Result<(StatusCode, Body), Refusal> {
         match self {
-            Door::Socket(client) => {
+            ApiClient::Socket(client) => {
                 let sent = client.in_time(CALL_WITHIN, client.send(request)).await;
                 sent.map(|(status, body)| (status, Body::new(body))).map_err(Refusal::Unreachable)
             }
-            Door::Own(router) => Ok(ask(router, request).await),
-            Door::Remote(remote) => Ok(remote.open(request, CALL_WITHIN).await?),
+            ApiClient::Own(router) => Ok(ask(router, request).await),
+            ApiClient::Remote(remote) => Ok(remote.open(request, CALL_WITHIN).await?),
         }
     }
 
@@ -165,12 +165,12 @@ impl Door {
     /// The body of a successful response.
     async fn exchange(&self, request: Request<Body>, within: Duration) -> Result<Bytes, Refusal> {
         let sent = match self {
-            Door::Socket(client) => client.exchange(request, within).await,
-            Door::Own(router) => {
+            ApiClient::Socket(client) => client.exchange(request, within).await,
+            ApiClient::Own(router) => {
                 let (status, body) = ask(router, request).await;
                 whole(body).await.map(|bytes| (status, bytes))
             }
-            Door::Remote(remote) => Ok(remote.exchange(request, within).await?),
+            ApiClient::Remote(remote) => Ok(remote.exchange(request, within).await?),
         };
         let (status, bytes) = sent.map_err(Refusal::Unreachable)?;
         if status.is_success() { Ok(bytes) } else { Err(self.problem(status, &bytes)) }
@@ -193,7 +193,7 @@ impl Door {
 
     fn unreadable(&self, status: StatusCode, source: serde_json::Error) -> Refusal {
         match self {
-            Door::Remote(remote) => remote.not_weir(status).into(),
+            ApiClient::Remote(remote) => remote.not_weir(status).into(),
             _ => Refusal::Unreachable(Error::backend("reading the API's answer", source)),
         }
     }

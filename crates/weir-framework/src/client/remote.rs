@@ -44,6 +44,9 @@ pub enum RemoteError {
     /// The address is unusable.
     #[error("{0:?} is not an address like https://weir.example.com")]
     Url(String),
+    /// The path has an id that is `.` or `..`, which every client takes for a folder.
+    #[error("the id {0:?} cannot stand in the address of a server elsewhere")]
+    Dots(String),
     /// The credentials cannot be sent in a header.
     #[error("the token has characters that no token has")]
     Credentials,
@@ -52,7 +55,7 @@ pub enum RemoteError {
     CaFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The name of the host is not known.
@@ -69,7 +72,7 @@ pub enum RemoteError {
     Tls {
         /// Host and port.
         host: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The server did not respond.
@@ -101,7 +104,7 @@ pub enum RemoteError {
     Broken {
         /// Host and port.
         host: String,
-        /// Why.
+        /// The reason.
         source: Box<dyn StdError + Send + Sync>,
     },
 }
@@ -188,6 +191,9 @@ impl Remote {
     /// The request with the whole address and the credentials.
     async fn addressed(&self, request: Request<Body>) -> Result<reqwest::Request, RemoteError> {
         let (parts, body) = request.into_parts();
+        if let Some(dots) = dots(parts.uri.path()) {
+            return Err(RemoteError::Dots(dots));
+        }
         let mut url = self.base.clone();
         url.set_path(&format!("{}{}", self.base.path().trim_end_matches('/'), parts.uri.path()));
         url.set_query(parts.uri.query());
@@ -211,7 +217,7 @@ impl Remote {
         RemoteError::TimedOut { host: self.host(), seconds: within.as_secs() }
     }
 
-    /// What a failure to send means.
+    /// The error that a failure to send means.
     fn failure(&self, error: reqwest::Error) -> RemoteError {
         let host = self.host();
         if error.is_timeout() {
@@ -242,7 +248,32 @@ fn base(text: &str) -> Result<Url, RemoteError> {
         let anonymous = url.username().is_empty() && url.password().is_none();
         matches!(url.scheme(), "http" | "https") && url.has_host() && plain && anonymous
     });
-    url.ok_or_else(|| RemoteError::Url(text.to_owned()))
+    url.ok_or_else(|| RemoteError::Url(without_credentials(text)))
+}
+
+/// Whether an address has a user or a password in it.
+#[must_use]
+pub fn has_credentials(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+}
+
+/// An address for a message. A password that is not escaped may have any character, so it ends at the last `@`.
+fn without_credentials(url: &str) -> String {
+    let (scheme, rest) = match url.find("://") {
+        Some(at) => url.split_at(at + "://".len()),
+        None => ("", url),
+    };
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}•••@{host}"),
+        None => url.to_owned(),
+    }
+}
+
+/// The first segment of a path that is `.` or `..`. The standard for addresses removes them, escaped ones too.
+fn dots(path: &str) -> Option<String> {
+    let mut plain = path.split('/').map(|segment| segment.replace("%2E", ".").replace("%2e", "."));
+    plain.find(|segment| matches!(segment.as_str(), "." | ".."))
 }
 
 /// The header of the credentials: a token has three parts with dots between them, and an admin key has not.
@@ -356,6 +387,31 @@ mod tests {
             "https://x/?a=b",
         ] {
             assert!(base(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_credentials_is_not_shown() {
+        for (url, shown) in [
+            ("https://u:p@x", "https://•••@x"),
+            ("https://u:p@s/w@x/", "https://•••@x/"),
+            ("u:p@x", "•••@x"),
+            ("ftp://x", "ftp://x"),
+        ] {
+            assert_eq!(has_credentials(url), shown != url, "{url}");
+            let error = base(url).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{shown:?} is not")), "{error}");
+        }
+        assert!(!has_credentials("https://x/team@y"));
+    }
+
+    #[test]
+    fn ids_that_are_dots_are_refused() {
+        for path in ["/v1/tokens/..", "/v1/tokens/%2E", "/v1/%2e./x"] {
+            assert!(dots(path).is_some(), "{path}");
+        }
+        for path in ["/v1/tokens/a%2Eb", "/v1/tokens/%2E%2E%2E", "/v1//x", "/"] {
+            assert_eq!(dots(path), None, "{path}");
         }
     }
 

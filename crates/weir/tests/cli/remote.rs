@@ -151,6 +151,17 @@ fn a_server_that_cannot_be_reached_is_explained() {
     weir("weir.example.com").fails(2, &["is not an address like https://"]);
     weir("https://user:pass@x").fails(2, &["is not an address like https://"]);
     home.weir("--url http://x --token-file none.txt token list").fails(2, &["none.txt"]);
+    for line in
+        ["--url https://u:pass-word@x token list", "--url https://u:pass-word@x tables list"]
+    {
+        let run = home.weir(line);
+        assert!(!format!("{run:?}").contains("pass-word"), "{run:?}");
+        run.fails(2, &["the address of the server has credentials in it", "--token-file"]);
+    }
+    for id in [".", ".."] {
+        home.weir(&format!("--url http://127.0.0.1:1 token revoke {id}"))
+            .fails(2, &["cannot stand in the address", "help: "]);
+    }
     home.weir("--url https://x --ca-file orders.json token list").fails(2, &["orders.json"]);
     let both = [("WEIR_URL", "http://x"), ("WEIR_TOKEN", "a"), ("WEIR_TOKEN_FILE", "b")];
     home.weir_in(&both, "token list").fails(2, &["WEIR_TOKEN and WEIR_TOKEN_FILE"]);
