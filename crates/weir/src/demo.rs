@@ -18,7 +18,7 @@ use weir_table::embedded::Options;
 
 use crate::config::{Config, Kind};
 use crate::failure::Failure;
-use crate::place::open_for_server;
+use crate::store_location::open_for_server;
 use crate::{output, progress, settings};
 
 /// The folder of the demo, unless another is given.
@@ -134,7 +134,7 @@ async fn load(data: &Path, config: &Config, days: u64) -> Result<(), Failure> {
         feed_age_max: long,
         feed_idle_max: long,
         sweep_interval: None,
-        ..config.store.options(data)
+        ..config.store.bounds().options(data)
     };
     let store = open_for_server(data, options, settings::cursor_key(&config.auth)?).await?;
     let jobs = JobSettings { aggregate_interval_secs: JOBS_SECS, enabled: true };

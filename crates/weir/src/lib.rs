@@ -14,13 +14,13 @@ mod layout;
 mod log;
 pub mod output;
 mod parse;
-mod place;
 mod plain;
 mod progress;
 mod remote;
 mod serve;
 mod settings;
 mod state;
+mod store_location;
 mod tables;
 mod time;
 
@@ -200,7 +200,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Restore(args) => commands::restore::run(args, source).await,
         Command::Verify(args) => commands::verify::run(args, source).await,
         Command::Repair(args) => commands::repair::run(args, source).await,
-        Command::Copy(args) => commands::copy::run(args).await,
+        Command::Copy(args) => commands::copy::run(args, source).await,
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
     }
 }

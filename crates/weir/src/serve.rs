@@ -7,7 +7,7 @@ use weir_framework::{Server, Started};
 
 use crate::config::{ServeFlags, Source, check_shared_keys};
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::store_location::StoreLocation;
 use crate::{demo, log, output, settings};
 
 const AFTER_HELP: &str = "\
@@ -62,12 +62,9 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     }
     let mut services = crate::services(&loaded);
     let config = loaded.config;
-    let place = Place::of(&config.store);
-    let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;
-    let data = match place {
-        Place::Embedded(data) => Some(data),
-        Place::Dynamo(_) => None,
-    };
+    let location = StoreLocation::of(&config.store);
+    let store = location.open_store(settings::cursor_key(&config.auth)?).await?;
+    let data = location.folder().map(Into::into);
     if args.demo {
         services.push(Box::new(weir_server::demo::DemoService));
     }
@@ -79,11 +76,11 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
         listen_settings: (&config.server).into(),
         data,
     };
-    Ok(weir_framework::run(server, tell).await?)
+    Ok(weir_framework::run(server, report_start).await?)
 }
 
 /// Prints the server's address, and reports to systemd that the server is ready. A closed stdout does not stop the server.
-fn tell(started: Started) {
+fn report_start(started: Started) {
     match &started.admin_key {
         AdminKeyAtStart::There => {}
         AdminKeyAtStart::Saved(file) => output::note(format!(

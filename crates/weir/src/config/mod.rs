@@ -39,7 +39,7 @@ pub(crate) use self::keys::{Key, all as keys};
 pub(crate) use self::load::{Loaded, Origin, Source};
 pub(crate) use self::log::{Format as LogFormat, Log};
 pub(crate) use self::secret::{DOTS, Secret, secret_variable};
-pub(crate) use self::store::{Kind, Store};
+pub(crate) use self::store::{Bounds, Kind, Store};
 
 /// The whole configuration, one section per concern.
 #[derive(Debug, Clone, Serialize, confique::Config)]

@@ -42,15 +42,41 @@ pub(crate) struct Store {
     pub(crate) table_prefix: Option<String>,
 }
 
+/// The bounds of an embedded store. Commands that open it keep them as the server does: otherwise they would trim changes that the
+/// configuration keeps, or refuse a disk that it accepts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    cache_bytes: u64,
+    dirty_bytes_max: u64,
+    feed_bytes_max: u64,
+    feed_idle_max: Duration,
+    free_bytes_min: u64,
+}
+
 impl Store {
-    /// The options of an embedded store in the folder `data`.
-    pub(crate) fn options(&self, data: &Path) -> Options {
-        Options {
+    /// The bounds of an embedded store.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds {
             cache_bytes: self.cache_bytes,
             dirty_bytes_max: self.dirty_bytes_max,
             feed_bytes_max: self.feed_bytes_max,
             feed_idle_max: Duration::from_secs(self.feed_idle_secs),
             free_bytes_min: self.free_bytes_min,
+        }
+    }
+}
+
+impl Bounds {
+    /// The options of an embedded store in the folder `data`.
+    pub(crate) fn options(self, data: &Path) -> Options {
+        let Bounds { cache_bytes, dirty_bytes_max, feed_bytes_max, feed_idle_max, free_bytes_min } =
+            self;
+        Options {
+            cache_bytes,
+            dirty_bytes_max,
+            feed_bytes_max,
+            feed_idle_max,
+            free_bytes_min,
             ..Options::new(data)
         }
     }

@@ -227,3 +227,19 @@ fn every_shell_is_completed() {
     }
     home.weir("completions tcsh").fails(2, &["tcsh"]);
 }
+
+#[test]
+fn a_command_without_a_server_keeps_the_configured_bounds_of_the_store() {
+    let home = Home::with_orders();
+    let put = r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#;
+    let copy = "copy --from embedded:weir-data --to embedded:other";
+    home.weir(put).ok();
+    // More than any disk has.
+    home.configure("[store]\nfree_bytes_min = 1125899906842624");
+    home.weir(put).fails(1, &["disk"]);
+    home.weir(copy).fails(1, &["disk"]);
+    home.configure("[store]\nfree_bytes_min = 0");
+    home.weir(put).ok();
+    home.weir(copy);
+    assert_eq!(home.weir("table scan orders --count --data other").ok(), "1 item\n");
+}

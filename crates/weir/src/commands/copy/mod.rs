@@ -24,8 +24,9 @@ use weir_table::{Item, Query, TableSpec};
 
 use self::digest::Digest;
 use self::position::{Position, Stage};
+use crate::config::{Given, Source};
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
+use crate::store_location::{Folder, Missing, StoreLocation};
 use crate::tables::Tables;
 use crate::{output, progress};
 
@@ -62,10 +63,10 @@ const EXPIRING_S: i64 = 3600;
 pub(crate) struct CopyArgs {
     /// Store to copy from
     #[arg(long, value_name = "STORE")]
-    from: Place,
+    from: StoreLocation,
     /// Store to copy to
     #[arg(long, value_name = "STORE")]
-    to: Place,
+    to: StoreLocation,
     /// Copy only these tables
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     tables: Option<Vec<String>>,
@@ -92,8 +93,9 @@ struct Copy<'a> {
 }
 
 /// Copies and compares.
-pub(crate) async fn run(args: CopyArgs) -> Result<(), Failure> {
-    let (from, to) = (absolute(&args.from)?, absolute(&args.to)?);
+pub(crate) async fn run(args: CopyArgs, source: &Source) -> Result<(), Failure> {
+    let store = source.load(&Given::default())?.config.store;
+    let (from, to) = (absolute(&args.from)?.bounded(&store), absolute(&args.to)?.bounded(&store));
     if from == to {
         return Err(Failure::usage("--from and --to are the same store"));
     }
@@ -126,16 +128,18 @@ pub(crate) async fn run(args: CopyArgs) -> Result<(), Failure> {
     ))
 }
 
-/// The place with the canonical path of its folder.
-fn absolute(place: &Place) -> Result<Place, Failure> {
-    let Place::Embedded(folder) = place else {
-        return Ok(place.clone());
+/// The location with the canonical path of its folder.
+fn absolute(location: &StoreLocation) -> Result<StoreLocation, Failure> {
+    let StoreLocation::Embedded(folder) = location else {
+        return Ok(location.clone());
     };
+    let named = &folder.path;
     // A folder that does not exist yet has no canonical path.
-    let named = std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
-    named.map(Place::Embedded).map_err(|error| {
-        Failure::usage(format!("{} is not a folder", folder.display())).because(error)
-    })
+    let path = std::fs::canonicalize(named).or_else(|_| std::path::absolute(named));
+    let path = path.map_err(|error| {
+        Failure::usage(format!("{} is not a folder", named.display())).because(error)
+    })?;
+    Ok(StoreLocation::Embedded(Folder { path, ..folder.clone() }))
 }
 
 fn now_s() -> i64 {

@@ -19,7 +19,7 @@ use weir_table::clock::Clock;
 use crate::config::{self, Config, Kind, Loaded, ServeFlags, Source};
 use crate::failure::Failure;
 use crate::output;
-use crate::place::{Missing, Place};
+use crate::store_location::{Missing, StoreLocation};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -115,24 +115,25 @@ pub(crate) async fn run(args: DoctorArgs, source: &Source) -> Result<(), Failure
 async fn examine(loaded: &Loaded) -> Vec<Finding> {
     let config = &loaded.config;
     let now_ms = Clock::System.now_ms();
-    let place = Place::of(&config.store);
+    let location = StoreLocation::of(&config.store);
     let mut findings = vec![configuration(loaded), keys(config)];
-    match &place {
-        Place::Embedded(data) => {
+    match &location {
+        StoreLocation::Embedded(folder) => {
+            let data = &folder.path;
             findings.extend(folder::examine(data).await);
             if folder::is_used(data) {
-                findings.push(store(&place).await);
-                findings.extend(tables::examine(&place, config).await);
+                findings.push(store(&location).await);
+                findings.extend(tables::examine(&location, config).await);
             }
             findings.push(machine::clock(now_ms, Some(data)));
             findings.extend(usage_clock::examine(data).await);
         }
-        Place::Dynamo(_) => {
-            let responds = store(&place).await;
+        StoreLocation::Dynamo(_) => {
+            let responds = store(&location).await;
             let has_store = responds.state == State::Good;
             findings.push(responds);
             if has_store {
-                findings.extend(tables::examine(&place, config).await);
+                findings.extend(tables::examine(&location, config).await);
             }
             findings.push(machine::clock(now_ms, None));
         }
@@ -178,8 +179,8 @@ fn keys(config: &Config) -> Finding {
 }
 
 /// Checks whether the store responds, and how fast.
-async fn store(place: &Place) -> Finding {
-    let asked = place.with(Missing::Refuse, async |tables| {
+async fn store(location: &StoreLocation) -> Finding {
+    let asked = location.with(Missing::Refuse, async |tables| {
         let started = Instant::now();
         let names = tables.names().await?;
         Ok((names.len() as u64, started.elapsed()))
@@ -188,14 +189,14 @@ async fn store(place: &Place) -> Finding {
         Ok(Ok((tables, took))) => Finding::good(
             "store",
             format!(
-                "{place} has {} and responded in {:.1} ms",
+                "{location} has {} and responded in {:.1} ms",
                 output::counted(tables, "table"),
                 took.as_secs_f64() * 1e3
             ),
         ),
         Ok(Err(failure)) => Finding::failed("store", &failure),
         Err(_) => {
-            let detail = format!("{place} did not respond within {} s", STORE_WITHIN.as_secs());
+            let detail = format!("{location} did not respond within {} s", STORE_WITHIN.as_secs());
             Finding::wrong("store", detail).next("check the endpoint, the region and the network")
         }
     }

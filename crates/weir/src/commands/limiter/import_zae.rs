@@ -9,7 +9,7 @@ use weir_table::{AnyBackend, Store};
 
 use crate::config::Loaded;
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
+use crate::store_location::{Missing, StoreLocation};
 use crate::tables::Tables;
 use crate::{output, progress};
 
@@ -25,7 +25,7 @@ and the exit code is 4.
 
 Stop the programs that use the source first, and a Weir server on the same embedded store.";
 
-/// Who imports, in the audit trail.
+/// The actor of the import in the audit trail.
 const ACTOR: &str = "weir limiter import-zae";
 
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ const ACTOR: &str = "weir limiter import-zae";
 pub(super) struct ImportZaeArgs {
     /// Store of the table, for example dynamodb:?region=eu-central-1
     #[arg(long, value_name = "STORE")]
-    from: Place,
+    from: StoreLocation,
     /// Table of zae-limiter, which it calls the stack
     #[arg(long, value_name = "NAME")]
     table: String,
@@ -47,21 +47,21 @@ pub(super) struct ImportZaeArgs {
 
 /// Imports into the configured store.
 pub(super) async fn run(loaded: &Loaded, args: ImportZaeArgs, json: bool) -> Result<(), Failure> {
-    let place = Place::of(&loaded.config.store);
+    let location = StoreLocation::of(&loaded.config.store);
     let limiter = &loaded.config.limiter;
     if Compat::from(limiter.compat) == Compat::Zae {
         return Err(Failure::usage("limiter.compat is \"zae\", so Weir has no table of its own")
             .help("import with limiter.compat = \"own\" and another limiter.table"));
     }
-    if place == args.from && limiter.table == args.table {
+    if location == args.from && limiter.table == args.table {
         return Err(Failure::usage("the table is the one to import into")
             .help("set limiter.table to another name"));
     }
-    let report = args
-        .from
+    let from = args.from.clone().bounded(&loaded.config.store);
+    let report = from
         .with(Missing::Refuse, async |source| {
             let source = own(source, "the store to import from")?;
-            place
+            location
                 .with(Missing::Create, async |tables| {
                     let to = own(tables, "the store to import into")?;
                     import(source, to, &limiter.table, &args).await
