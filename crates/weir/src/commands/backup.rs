@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Serialize;
+use weir_table::embedded::BackupReport;
 
 use super::passphrase::PassphraseFlags;
 use crate::config::{Loaded, Source, StoreFlags};
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
+use crate::store_location::{Missing, StoreLocation};
 use crate::{output, progress};
 
 const AFTER_HELP: &str = "\
@@ -32,15 +34,28 @@ pub(crate) struct BackupArgs {
     to: PathBuf,
     #[command(flatten)]
     passphrase: PassphraseFlags,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     store: StoreFlags,
+}
+
+/// The result of `weir backup` as JSON.
+#[derive(Serialize)]
+struct BackedUp<'a> {
+    folder: String,
+    #[serde(flatten)]
+    report: &'a BackupReport,
+    /// What the backup does not have.
+    left_out: &'a [String],
 }
 
 /// Copies the store to a folder.
 pub(crate) async fn run(args: BackupArgs, source: &Source) -> Result<(), Failure> {
     let loaded = source.load_for_store(&args.store.given())?;
     let passphrase = args.passphrase.read()?;
-    let report = Place::of(&loaded.config.store)
+    let report = StoreLocation::of(&loaded.config.store)
         .with(Missing::Refuse, async |tables| {
             let bar = progress::bytes("backing up");
             let shown = bar.clone();
@@ -54,28 +69,32 @@ pub(crate) async fn run(args: BackupArgs, source: &Source) -> Result<(), Failure
             Ok(report?)
         })
         .await?;
-    output::line(format!(
-        "backed up to {}: {}",
-        args.to.display(),
-        super::restore::summary(&report)
-    ))?;
-    left_out(&loaded, &args.passphrase)?;
-    if let Some(raw) = &loaded.config.reviews.raw {
-        output::line(format!("not in the backup: the raw outputs of reviews in {raw}"))?;
+    let (folder, left_out) = (args.to.display(), left_out(&loaded, &args.passphrase));
+    if args.json {
+        let (folder, left_out) = (folder.to_string(), left_out.as_slice());
+        return Ok(output::json(&BackedUp { folder, report: &report, left_out })?);
     }
-    if let Some(objects) = &loaded.config.practice.objects {
-        let line = format!("not in the backup: large texts and archives of practice in {objects}");
-        output::line(line)?;
+    output::line(format!("backed up to {folder}: {}", super::restore::summary(&report)))?;
+    for what in left_out {
+        output::line(format!("not in the backup: {what}"))?;
     }
     Ok(())
 }
 
-/// Says which keys the backup does not have.
-fn left_out(loaded: &Loaded, flags: &PassphraseFlags) -> std::io::Result<()> {
+/// The keys and objects that the backup does not have.
+fn left_out(loaded: &Loaded, flags: &PassphraseFlags) -> Vec<String> {
+    let raw = loaded.config.reviews.raw.as_ref();
+    let raw = raw.map(|raw| format!("the raw outputs of reviews in {raw}"));
+    let objects = loaded.config.practice.objects.as_ref();
+    let objects =
+        objects.map(|objects| format!("large texts and archives of practice in {objects}"));
+    keys_left_out(loaded, flags).into_iter().chain(raw).chain(objects).collect()
+}
+
+fn keys_left_out(loaded: &Loaded, flags: &PassphraseFlags) -> Vec<String> {
     if flags.without_keys {
-        return output::line(
-            "not in the backup: keys; a restored service refuses the tokens, leases and cursors of this one",
-        );
+        let keys = "keys; a restored service refuses the tokens, leases and cursors of this one";
+        return vec![keys.to_owned()];
     }
     let auth = &loaded.config.auth;
     let configured = [
@@ -83,8 +102,6 @@ fn left_out(loaded: &Loaded, flags: &PassphraseFlags) -> std::io::Result<()> {
         ("auth.signing_key", auth.signing_key.is_some() || auth.signing_key_file.is_some()),
         ("auth.cursor_key", auth.cursor_key.is_some() || auth.cursor_key_file.is_some()),
     ];
-    for (key, _) in configured.iter().filter(|(_, is_configured)| *is_configured) {
-        output::line(format!("not in the backup: {key}, which the configuration sets"))?;
-    }
-    Ok(())
+    let configured = configured.into_iter().filter(|(_, is_configured)| *is_configured);
+    configured.map(|(key, _)| format!("{key}, which the configuration sets")).collect()
 }

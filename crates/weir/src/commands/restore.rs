@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Serialize;
 use weir_table::embedded::{self, BackupReport};
 
 use super::passphrase::PassphraseFlags;
@@ -30,6 +31,19 @@ pub(crate) struct RestoreArgs {
     data: Option<String>,
     #[command(flatten)]
     passphrase: PassphraseFlags,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result of `weir restore` as JSON.
+#[derive(Serialize)]
+struct Restored<'a> {
+    folder: String,
+    #[serde(flatten)]
+    report: &'a BackupReport,
+    /// Whether the restored service has new keys and refuses what the old ones signed.
+    has_new_keys: bool,
 }
 
 /// Creates a store from a backup.
@@ -50,7 +64,12 @@ pub(crate) async fn run(args: RestoreArgs, source: &Source) -> Result<(), Failur
     .await;
     bar.finish_and_clear();
     let report = restored.map_err(|error| Failure::fault("restoring").because(error))??;
-    output::line(format!("restored to {}: {}", data.display(), summary(&report)))?;
+    if args.json {
+        let folder = data.display().to_string();
+        output::json(&Restored { folder, report: &report, has_new_keys: !with_keys })?;
+    } else {
+        output::line(format!("restored to {}: {}", data.display(), summary(&report)))?;
+    }
     if !with_keys {
         output::note(
             "the restored service has new keys: it refuses the tokens, leases and cursors of the old one",

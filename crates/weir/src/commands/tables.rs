@@ -1,12 +1,13 @@
 //! `weir tables`: create, check, list, describe and delete tables.
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use weir_framework::serde_problem;
 use weir_table::{Error, Name, Projection, TableSpec};
 
 use crate::config::{Source, StoreFlags};
 use crate::failure::Failure;
-use crate::place::{Missing, Place};
+use crate::store_location::{Missing, StoreLocation};
 use crate::tables::Tables;
 use crate::{output, parse};
 
@@ -66,6 +67,24 @@ struct SpecArgs {
     /// JSON file of table specs; - for standard input
     #[arg(long, value_name = "FILE")]
     spec: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result of `weir tables create` for a table, as JSON.
+#[derive(Serialize)]
+struct Created<'a> {
+    name: &'a str,
+    created: bool,
+}
+
+/// The result of `weir tables verify` for a table, as JSON.
+#[derive(Serialize)]
+struct Verified<'a> {
+    name: &'a str,
+    /// Differences from the spec; none if the table is as declared.
+    problems: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -98,20 +117,20 @@ struct DeleteArgs {
 /// Runs the verb.
 pub(crate) async fn run(args: TablesArgs, source: &Source) -> Result<(), Failure> {
     let loaded = source.load_for_store(&args.store.given())?;
-    let place = Place::of(&loaded.config.store);
+    let location = StoreLocation::of(&loaded.config.store);
     match args.verb {
-        Verb::Create(args) => create(&place, &args.spec).await,
-        Verb::Verify(args) => verify(&place, &args.spec).await,
+        Verb::Create(args) => create(&location, &args).await,
+        Verb::Verify(args) => verify(&location, &args).await,
         Verb::List(args) => {
-            place.with(Missing::Refuse, async |tables| list(tables, args.json).await).await
+            location.with(Missing::Refuse, async |tables| list(tables, args.json).await).await
         }
         Verb::Describe(args) => {
             let describe = async |tables: &Tables| Ok(tables.spec(&args.name).await?);
-            let spec = place.with(Missing::Refuse, describe).await?;
+            let spec = location.with(Missing::Refuse, describe).await?;
             Ok(if args.json { output::json(&spec) } else { show(&spec) }?)
         }
         Verb::Delete(args) => {
-            place.with(Missing::Refuse, async |tables| delete(tables, &args).await).await
+            location.with(Missing::Refuse, async |tables| delete(tables, &args).await).await
         }
     }
 }
@@ -137,40 +156,51 @@ fn specs(file: &str) -> Result<Vec<TableSpec>, Failure> {
     Ok(specs)
 }
 
-async fn create(place: &Place, file: &str) -> Result<(), Failure> {
-    let specs = specs(file)?;
-    place
+async fn create(location: &StoreLocation, args: &SpecArgs) -> Result<(), Failure> {
+    let specs = specs(&args.spec)?;
+    location
         .with(Missing::Create, async |tables| {
             let there = tables.names().await?;
+            let mut all = Vec::new();
             for spec in &specs {
                 tables.create(spec).await?;
-                let done = if there.contains(&spec.name) {
-                    "already exists, as declared"
-                } else {
-                    "created"
-                };
-                output::line(format!("{} {done}", spec.name))?;
+                let (name, created) = (spec.name.as_str(), !there.contains(&spec.name));
+                if !args.json {
+                    let done = if created { "created" } else { "already exists, as declared" };
+                    output::line(format!("{name} {done}"))?;
+                }
+                all.push(Created { name, created });
             }
-            Ok(())
+            Ok(if args.json { output::list(all) } else { Ok(()) }?)
         })
         .await
 }
 
-async fn verify(place: &Place, file: &str) -> Result<(), Failure> {
+async fn verify(location: &StoreLocation, args: &SpecArgs) -> Result<(), Failure> {
+    let file = &args.spec;
     let specs = specs(file)?;
-    place
+    location
         .with(Missing::Refuse, async |tables| {
-            let mut wrong = Vec::new();
+            let mut all = Vec::new();
             for spec in &specs {
-                let name = &spec.name;
-                match tables.verify(spec).await {
-                    Ok(()) => output::line(format!("{name} is as declared"))?,
-                    Err(Error::NoSuchTable(_)) => wrong.push(format!("{name}: does not exist")),
-                    Err(Error::SpecMismatch { differences, .. }) => {
-                        wrong.extend(differences.into_iter().map(|how| format!("{name}: {how}")))
-                    }
+                let problems = match tables.verify(spec).await {
+                    Ok(()) => Vec::new(),
+                    Err(Error::NoSuchTable(_)) => vec!["does not exist".to_owned()],
+                    Err(Error::SpecMismatch { differences, .. }) => differences,
                     Err(error) => return Err(error.into()),
+                };
+                let name = spec.name.as_str();
+                if problems.is_empty() && !args.json {
+                    output::line(format!("{name} is as declared"))?;
                 }
+                all.push(Verified { name, problems });
+            }
+            let of_table = |Verified { name, problems }: &Verified<'_>| {
+                problems.iter().map(|how| format!("{name}: {how}")).collect::<Vec<_>>()
+            };
+            let wrong: Vec<String> = all.iter().flat_map(of_table).collect();
+            if args.json {
+                output::list(all)?;
             }
             if wrong.is_empty() {
                 return Ok(());

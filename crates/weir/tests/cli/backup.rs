@@ -30,6 +30,22 @@ fn backs_up_and_restores(home: &Home) {
 }
 
 #[test]
+fn backups_are_described_in_json() {
+    let home = Home::with_orders();
+    let backed_up = home.weir_in(&[PASSPHRASE], "backup saved --json").json();
+    assert_eq!((&backed_up["folder"], &backed_up["left_out"]), (&json!("saved"), &json!([])));
+    assert!(backed_up["entries"].as_u64() > Some(0) && backed_up["keys"]["count"].is_u64());
+    let restored = home.weir_in(&[PASSPHRASE], "restore saved --data restored --json").json();
+    assert_eq!(
+        (&restored["folder"], &restored["has_new_keys"]),
+        (&json!("restored"), &json!(false))
+    );
+    assert_eq!(restored["entries"], backed_up["entries"]);
+    let without = home.weir("backup bare --without-keys --json").json();
+    assert_eq!((without["left_out"].as_array().unwrap().len(), without.get("keys")), (1, None));
+}
+
+#[test]
 fn a_store_is_backed_up_and_restored() {
     backs_up_and_restores(&Home::with_orders());
 }

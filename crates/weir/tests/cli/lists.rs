@@ -1,5 +1,7 @@
 //! What commands print: tables that fit a narrow terminal, states in colour there, and one form of lists in JSON.
 
+use serde_json::{Value, json};
+
 use crate::home::{Home, Run, items};
 use crate::tour;
 
@@ -184,4 +186,23 @@ fn a_terminal_shows_states_in_colour_and_whole_ids() {
     assert!(plain.contains("findings: 3"), "the rest is below the row: {plain}");
     let wide = home.weir("reviews list").ok();
     assert!(wide.contains("┆ findings ┆"), "a pipe gets every column beside the others: {wide}");
+}
+
+#[test]
+fn created_and_verified_tables_are_lists_of_json() {
+    let home = Home::new();
+    for is_created in [true, false] {
+        let created = home.weir("tables create --spec orders.json --json").items();
+        assert_eq!(created, json!([{"name": "orders", "created": is_created}]));
+    }
+    let verified = home.weir("tables verify --spec orders.json --json").items();
+    assert_eq!(verified, json!([{"name": "orders", "problems": []}]));
+    let other =
+        std::fs::read_to_string(home.path("orders.json")).unwrap().replace("orders", "others");
+    std::fs::write(home.path("others.json"), other).unwrap();
+    let run = home.weir("tables verify --spec others.json --json");
+    assert_eq!(run.code, Some(4), "{run:?}");
+    let verified: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(items(&verified), &json!([{"name": "others", "problems": ["does not exist"]}]));
+    assert!(run.err.contains("others: does not exist"), "{run:?}");
 }

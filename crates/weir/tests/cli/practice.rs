@@ -339,6 +339,8 @@ fn runs_are_recorded_once_and_shown_to_those_who_may_see_them() {
     assert_eq!((&shown["total_count"], &shown["passed_count"]), (&json!(4), &json!(3)));
     assert_eq!(ok(&home, &format!("history show {} --print code", other.trim_end())), "print(3)\n");
     assert!(ok(&home, &format!("history show {run} --print results")).contains("\"ok\": true"));
+    let results = home.weir(&format!("practice history show {run} --print results --json")).items();
+    assert_eq!(results[0]["ok"], true);
     assert_eq!(count(&items_of(&home, &format!("history list {user}"))), 2);
     assert_eq!(count(&items_of(&home, "feed")), 1);
     ok(&home, &format!("history visibility {run} public"));

@@ -177,6 +177,9 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::Show(args) => {
             let run: PracticeRun = context.api.get(&path(&args.run, &[])).await?;
             return match args.print {
+                Some(RunPart::Results) if context.json => {
+                    Ok(output::list(run.test_results.unwrap_or_default())?)
+                }
                 Some(part) => print(&run, part),
                 None => context.print(&run, show),
             };
