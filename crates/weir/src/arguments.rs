@@ -35,7 +35,7 @@ fn asks_for_json(matches: &ArgMatches) -> bool {
 fn report(error: &Error) -> ExitCode {
     let is_mistake =
         error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-    if is_mistake && std::env::args().any(|argument| argument == "--json") {
+    if is_mistake && std::env::args_os().any(|argument| argument == "--json") {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         let failure = Failure::usage(message);

@@ -1,7 +1,8 @@
 //! The only file that prints. Results go to stdout; notes and failures to stderr.
 //!
 //! Colours are for terminals only (`NO_COLOR` and `CLICOLOR_FORCE` are heeded). A value from a
-//! table is printed with its control characters escaped, so that data cannot steer a terminal.
+//! table is printed with its control characters and invisible ones escaped, so that data can neither steer a
+//! terminal nor look like other data.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
@@ -126,15 +127,24 @@ pub fn problem(problem: &serde_json::Value) {
     writeln!(io::stderr().lock(), "{text}").ok();
 }
 
-/// `text` with control characters escaped.
+/// `text` with control characters and invisible format characters escaped.
 pub fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
-            let escaped = c.is_control().then(|| c.escape_default());
+            let escaped = (c.is_control() || is_format(c)).then(|| c.escape_default());
             let kept = escaped.is_none().then_some(c);
             escaped.into_iter().flatten().chain(kept)
         })
         .collect()
+}
+
+/// Whether a character is invisible and changes how others look: it turns their direction, joins or breaks them, or stands between
+/// them unseen.
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The beginning of `text`, in at most `max` characters; what is cut is shown as `…`.
@@ -189,6 +199,21 @@ mod tests {
         assert_eq!(thousands(1_234_567), "1,234,567");
         assert_eq!(counted(1, "item"), "1 item");
         assert_eq!(counted(2, "item"), "2 items");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_or_hides_is_escaped() {
+        for (text, expected) in [
+            ("plain häuser 日本 🎉", "plain häuser 日本 🎉"),
+            ("a\u{1b}[2Jb\n", "a\\u{1b}[2Jb\\n"),
+            ("\u{85}", "\\u{85}"),
+            ("txt.\u{202e}exe", "txt.\\u{202e}exe"),
+            ("\u{2066}x\u{2069}", "\\u{2066}x\\u{2069}"),
+            ("a\u{200b}b\u{feff}", "a\\u{200b}b\\u{feff}"),
+            ("\u{e0041}", "\\u{e0041}"),
+        ] {
+            assert_eq!(printable(text), expected);
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Mistakes in the configuration: each is told with the key and the layer it stands in.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use crate::home::Home;
 
 /// Base64 of 32 bytes.
@@ -129,4 +132,30 @@ fn all_mistakes_are_told_at_once_and_what_could_be_read_is_shown() {
         let run = home.weir_in(&[("WEIR_QQQ", "1")], "tables list");
         run.fails(2, &[says]);
     }
+}
+
+#[test]
+fn an_argument_that_is_no_text_is_a_mistake() {
+    let home = Home::with_orders();
+    let not_text = OsStr::from_bytes(b"orders\xff");
+    for json in [None, Some("--json")] {
+        let output =
+            home.command().args(["table", "scan"]).arg(not_text).args(json).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("invalid UTF-8"), "{said}");
+    }
+    let data = OsStr::from_bytes(b"--data=other\xff");
+    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#).ok();
+    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"c"}'"#).ok();
+    std::fs::rename(home.path("weir-data"), home.path("").join(OsStr::from_bytes(b"other\xff")))
+        .unwrap();
+    let output = home
+        .command()
+        .args(["table", "scan", "orders", "--limit", "1"])
+        .arg(data)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.contains("the same command with --cursor "), "{said}");
 }

@@ -1,5 +1,7 @@
 //! `weir table query` and `weir table scan`.
 
+use std::ffi::OsString;
+
 use clap::Args;
 use serde::Serialize;
 use weir_table::expr::Condition;
@@ -206,7 +208,7 @@ async fn read(
     show::items(spec, &reading.items, &args.format)?;
     output::line(counted(reading.items.len() as u64, reading.scanned))?;
     if let Some(cursor) = &reading.cursor {
-        output::line(format!("more items: {}", continued(std::env::args(), cursor)))?;
+        output::line(format!("more items: {}", continued(std::env::args_os(), cursor)))?;
     }
     Ok(())
 }
@@ -222,28 +224,36 @@ fn counted(items: u64, scanned: u64) -> String {
 }
 
 /// The command that continues at `cursor`.
-fn continued(arguments: impl Iterator<Item = String>, cursor: &str) -> String {
+fn continued(arguments: impl Iterator<Item = OsString>, cursor: &str) -> String {
     let mut words = vec!["weir".to_owned()];
     let mut arguments = arguments.skip(1);
     while let Some(word) = arguments.next() {
-        match word.as_str() {
-            "--cursor" => drop(arguments.next()),
-            word if word.starts_with("--cursor=") => {}
-            _ => words.push(word),
+        match word.into_string() {
+            Ok(word) if word == "--cursor" => drop(arguments.next()),
+            Ok(word) if word.starts_with("--cursor=") => {}
+            Ok(word) => words.push(word),
+            // Such a folder or file cannot be written out.
+            Err(_) => return the_same(cursor),
         }
     }
     words.extend(["--cursor".to_owned(), cursor.to_owned()]);
     let words = words.iter().map(String::as_str);
-    shlex::try_join(words).unwrap_or_else(|_| format!("the same command with --cursor {cursor}"))
+    shlex::try_join(words).unwrap_or_else(|_| the_same(cursor))
+}
+
+fn the_same(cursor: &str) -> String {
+    format!("the same command with --cursor {cursor}")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
     use super::*;
 
     #[test]
     fn the_command_to_go_on_can_be_pasted() {
-        let run = |words: &[&str]| continued(words.iter().map(|word| (*word).to_owned()), "c2");
+        let run = |words: &[&str]| continued(words.iter().map(OsString::from), "c2");
         assert_eq!(
             run(&["/bin/weir", "table", "query", "orders", "--pk", "ORG#1 x"]),
             "weir table query orders --pk 'ORG#1 x' --cursor c2"
@@ -252,5 +262,8 @@ mod tests {
             run(&["weir", "table", "scan", "--cursor", "c1", "orders", "--cursor=c0"]),
             "weir table scan orders --cursor c2"
         );
+        let not_text = OsString::from_vec(b"--data=\xff".to_vec());
+        let words = ["weir".into(), "table".into(), "scan".into(), not_text];
+        assert_eq!(continued(words.into_iter(), "c2"), "the same command with --cursor c2");
     }
 }
