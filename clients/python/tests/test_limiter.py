@@ -148,6 +148,8 @@ def test_usage_is_read(server: Server, client: weir.Client, entity: str, resourc
         ("user", {"tpm": 1, "patience": float("nan")}, ValueError),
         ("user", {"tpm": 1, "patience": None}, TypeError),
         ("user", {"tpm": 1001}, weir.InvalidRequest),
+        ("user", {"tpm": 1001, "patience": 10**400}, weir.InvalidRequest),
+        ("user", {"tpm": 10**5000}, ValueError),
         ("user", {"images": 1}, weir.InvalidRequest),
         ("a#b", {"tpm": 1}, weir.InvalidRequest),
     ],

@@ -17,7 +17,7 @@ import pytest
 
 import weir
 from server import ADMIN_KEY, Proxy, Server, eventually
-from weir.queue import Bound, Queue
+from weir.queue import Queue
 
 MODEL: dict[str, Any] = {"model_id": "amazon.nova-lite-v1:0"}
 USED: dict[str, Any] = {"input_tokens": 1, "output_tokens": 0}
@@ -34,11 +34,11 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 import weir
-from weir.queue import Bound, Queue
+from weir.queue import Queue
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path(sys.argv[1])
-queue, other, bound = Queue(folder), Queue(folder), Bound()
+queue, other = Queue(folder), Queue(folder)
 
 def fill(bytes):
     resource.setrlimit(resource.RLIMIT_FSIZE, (bytes, resource.RLIM_INFINITY))
@@ -55,13 +55,13 @@ def run(program: str, *arguments: object) -> str:
 def test_a_full_disk_refuses_reports_and_is_over_when_there_is_room(tmp_path: Path) -> None:
     run(
         """
-queue.put({"request_id": "first"}, 0, None, bound)
+queue.put({"request_id": "first"}, 0, None)
 queue.remove([queue.newest()])
 stored = []
 fill((folder / "queue.db-wal").stat().st_size + 20_000)
 for number in range(1000):
     try:
-        queue.put({"request_id": str(number), "text": "x" * 1000}, number, None, bound)
+        queue.put({"request_id": str(number), "text": "x" * 1000}, number, None)
     except weir.QueueError as error:
         assert str(folder) in str(error), error
         break
@@ -72,7 +72,7 @@ assert stored
 fill(resource.RLIM_INFINITY)
 for user in (other, queue):
     stored.append(1000 + len(stored))
-    user.put({"request_id": str(stored[-1])}, 0, None, bound)
+    user.put({"request_id": str(stored[-1])}, 0, None)
 assert [int(report.body["request_id"]) for report in queue.head(2000)] == stored
 assert len(queue) == len(stored)
 """,
@@ -84,7 +84,7 @@ def test_a_dead_letter_is_whole_or_stays_in_the_queue(tmp_path: Path) -> None:
     run(
         """
 for number in range(3):
-    queue.put({"request_id": str(number), "text": "x" * 100_000}, number, None, bound)
+    queue.put({"request_id": str(number), "text": "x" * 100_000}, number, None)
 first, second, third = queue.head(3)
 queue.bury(first, "A", "why")
 assert len(other) == 2  # its connection keeps the log of the database from starting anew
@@ -112,7 +112,7 @@ def test_a_queue_that_cannot_be_opened_says_where_and_why(
     client: weir.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     queue = Queue(tmp_path / "q")
-    queue.put({"request_id": "1"}, 0, None, Bound())
+    queue.put({"request_id": "1"}, 0, None)
     folder = queue.folder
     queue.close()
     if damage == "no database":
@@ -126,7 +126,7 @@ def test_a_queue_that_cannot_be_opened_says_where_and_why(
     else:
         monkeypatch.setattr(sqlite3, "connect", lambda *_, **__: refused("attempt to write a readonly database"))
     with pytest.raises(weir.QueueError, match="queue_dir") as error:
-        Queue(folder).put({"request_id": "2"}, 0, None, Bound())
+        Queue(folder).put({"request_id": "2"}, 0, None)
     assert str(folder) in str(error.value)
 
 
@@ -136,14 +136,14 @@ def refused(text: str) -> sqlite3.Connection:
 
 def test_an_interrupted_write_holds_up_nobody(tmp_path: Path) -> None:
     queue, other = Queue(tmp_path / "q"), Queue(tmp_path / "q")
-    queue.put({"request_id": "0"}, 0, None, Bound())
+    queue.put({"request_id": "0"}, 0, None)
     with pytest.raises(KeyboardInterrupt), queue._transaction() as database:
         database.execute("DELETE FROM reports")
         raise KeyboardInterrupt
     with pytest.raises(weir.QueueError), queue._transaction() as database:
         database.execute("COMMIT")  # the end of the block commits again, and fails
-    other.put({"request_id": "1"}, 0, None, Bound())
-    queue.put({"request_id": "2"}, 0, None, Bound())
+    other.put({"request_id": "1"}, 0, None)
+    queue.put({"request_id": "2"}, 0, None)
     assert len(queue) == 3
 
 
@@ -151,10 +151,10 @@ def test_a_killed_writer_leaves_a_whole_queue(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from weir.queue import Bound, Queue
+from weir.queue import Queue
 queue = Queue(Path(sys.argv[1]))
 for number in range(10**6):
-    queue.put({"request_id": f"{sys.argv[2]}-{number}", "text": "x" * 5000}, 0, None, Bound())
+    queue.put({"request_id": f"{sys.argv[2]}-{number}", "text": "x" * 5000}, 0, None)
     print(number, flush=True)
 """
     queue, noted = Queue(tmp_path / "q"), 0

@@ -17,7 +17,7 @@ import weir
 from server import ADMIN_KEY, HTML, Proxy, Server, eventually, reply
 from weir.core import Program, Response, Sleep
 from weir.drivers import Driver
-from weir.queue import Bound, Queue
+from weir.queue import Queue
 from weir.sender import Sender
 from weir.session import Session
 
@@ -157,9 +157,9 @@ def test_dead_letters_of_an_asynchronous_client_are_queued_again(server: Server,
 def test_no_dead_letter_is_lost_when_the_queue_is_full_or_has_its_id(tmp_path: Path) -> None:
     queue = Queue(tmp_path / "q")
     for number in range(4):
-        queue.put({"request_id": str(number % 3), "number": number}, number, None, Bound())
+        queue.put({"request_id": str(number % 3), "number": number}, number, None)
         queue.bury(queue.head(1)[0], "CODE", "why")
-    queue.put({"request_id": "1", "number": "queued"}, 0, None, Bound())
+    queue.put({"request_id": "1", "number": "queued"}, 0, None)
     # The first and the last letter have one id, and the second one is queued by now.
     assert queue.requeue(2) == 1
     assert queue.requeue(9) == 1
@@ -245,6 +245,28 @@ def test_budgets_of_an_app_share_a_thread_and_the_last_one_ends_it(
     assert server.totals(org)["requests"] == 22
 
 
+def test_whoever_stops_waiting_leaves_no_thread_behind(org: str, queue_dir: Path) -> None:
+    program = """
+import asyncio, sys, weir
+
+async def main():
+    async with weir.AsyncClient("http://127.0.0.1:9", api_key="any") as client:
+        budget = client.budget(sys.argv[1], "shop", queue_dir=sys.argv[2], queue_max=1, on_full="wait", full_wait_secs=1e9)
+        fields = {"model_id": "m", "input_tokens": 1, "output_tokens": 0}
+        await budget.report("premium", **fields)
+        for waits in (budget.flush(), budget.report("premium", **fields)):
+            try:
+                await asyncio.wait_for(waits, 0.3)
+            except asyncio.TimeoutError:
+                print("stopped")
+
+asyncio.run(main())
+"""
+    command = [sys.executable, "-c", program, org, str(queue_dir)]
+    done = subprocess.run(command, check=True, timeout=30, capture_output=True, text=True)
+    assert done.stdout == "stopped\nstopped\n"
+
+
 def test_each_budget_of_an_app_has_its_own_bound(proxy: Proxy, through: weir.Client, org: str, queue_dir: Path) -> None:
     proxy.fate = lambda _: "drop"
     narrow = through.budget(org, "shop", queue_dir=queue_dir, queue_max=1)
@@ -276,14 +298,14 @@ def answered(sender: Sender, status: int, body: bytes, **headers: str) -> bool:
 
 def test_a_report_that_another_process_has_sent_is_no_trouble(tmp_path: Path) -> None:
     queue = Queue(tmp_path / "q")
-    number = queue.put({"request_id": "1"}, 0, None, Bound())
+    queue.put({"request_id": "1"}, 0, None)
     sender, _ = sender_of(queue)
     busy = b'{"results": [{"request_id": "1", "status": "FAILED", "error": "SERVICE_UNAVAILABLE", "message": "busy"}]}'
     assert answered(sender, 207, busy)
     assert "busy" in str(sender.trouble)
     assert not answered_nothing(sender)
     assert sender.trouble is not None
-    queue.remove([number])
+    queue.remove([queue.newest()])
     assert not answered_nothing(sender)
     assert sender.trouble is None
 
@@ -304,7 +326,8 @@ def test_an_empty_queue_asks_no_server_and_says_nothing(
     with weir.Client("http://127.0.0.1:9", api_key="any") as client:
         with client.budget(org, "shop", queue_dir=queue_dir) as budget:
             queue, clock = budget.queue, client._session.clock
-            queue.remove([queue.put({"request_id": "1"}, clock.wall_ms(), None, Bound())])
+            queue.put({"request_id": "1"}, clock.wall_ms(), None)
+            queue.remove([queue.newest()])
             with caplog.at_level(logging.WARNING):
                 budget._calls.handle.reporter.start()
                 time.sleep(0.5)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from datetime import date
+from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .clock import rfc3339
-from .core import Program, Request, Response, path
+from .core import Blocks, Program, Request, Response, path
 from .decode import decode
 from .drivers import Awaiting, Blocking, aeach, awaiting, blocking, each, with_signature
 from .queue import DeadLetter, Queue
@@ -21,7 +21,23 @@ from .types import DayTotals, ModelSelection
 from .types.keeper import Submitted
 
 P = ParamSpec("P")
-F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+DEAD_LETTERS = 1_000
+CLOSE_SECS = 5.0
+
+
+def with_report(
+    send: Callable[[BudgetCalls, dict[str, Any]], Program[T]], build: Callable[P, dict[str, Any]], returned: str
+) -> Callable[Concatenate[BudgetCalls, P], Program[T]]:
+    """Make a program that takes the fields of a report of one that takes the report."""
+
+    def program(calls: BudgetCalls, /, *args: P.args, **kwargs: P.kwargs) -> Program[T]:
+        return send(calls, build(*args, **kwargs))
+
+    program.__doc__, program.__name__ = send.__doc__, send.__name__.lstrip("_")
+    with_signature(program, build, f"Program[{returned}]", adds_self=True)
+    return program
 
 
 class BudgetCalls:
@@ -51,16 +67,44 @@ class BudgetCalls:
         request: Request = where.with_headers({"if-none-match": check.tag}) if check.tag else where
         return (yield from self.session.exchange(request, check.read))
 
-    def submit(self, report: dict[str, Any]) -> Program[Submitted]:
-        """Submit a report now."""
+    def _submit(self, report: dict[str, Any]) -> Program[Submitted]:
+        """Submit the usage of a call now, and return its cost. Takes the arguments of `report`."""
         body = {"timestamp": rfc3339(self.session.clock.server_ms()), **report}
         return (yield from self.session.exchange(post(self._at + "costs", body, idempotent=True), submitted))
 
-    def enqueue(self, report: dict[str, Any]) -> str:
-        """Store a report on disk, and return its `request_id`."""
+    def _enqueue(self, report: dict[str, Any]) -> Program[str]:
+        """Report the usage of a call, in the background.
+
+        Returns the `request_id` when the report is on disk. From then on it is counted exactly once, whatever happens to this
+        process or to the server. Raises `QueueFull` when the queue has no room. `model` is the selection or a label.
+        """
         clock = self.session.clock
-        self.handle.report(report, clock.wall_ms(), clock.skew_ms)
+        yield from self.handle.report(report, clock.wall_ms(), clock.skew_ms)
         return str(report["request_id"])
+
+    report, submit = with_report(_enqueue, report_body, "str"), with_report(_submit, report_body, "Submitted")
+
+    def dead_letters(self, limit: int = DEAD_LETTERS) -> Program[list[DeadLetter]]:
+        """Return the oldest reports that the server refused for good, with the reasons."""
+        letters: list[DeadLetter] = yield Blocks(partial(self.queue.dead_letters, limit))
+        return letters
+
+    def requeue_dead_letters(self) -> Program[int]:
+        """Queue dead letters again, as many as find room, and return how many: for when their reason was mended."""
+        return (yield from self.handle.requeue())
+
+    def delete_dead_letters(self) -> Program[int]:
+        """Delete all dead letters, whose usage is counted nowhere then; return how many there were."""
+        count: int = yield Blocks(self.queue.delete_dead_letters)
+        return count
+
+    def flush(self, timeout: float | None = None) -> Program[bool]:
+        """Wait until every report stored before this call has left the queue; whether it has in time (seconds)."""
+        return (yield from self.handle.flush(timeout))
+
+    def close(self, timeout: float = CLOSE_SECS) -> Program[bool]:
+        """Flush, and end the background thread; whether all is sent. The rest stays in the queue for the next process."""
+        return (yield from self.handle.close(timeout))
 
     def totals(self, day: date | None = None, *, whole_org: bool = False) -> Program[DayTotals]:
         """Return usage and spend of a day, today by default, of the app or of its whole org."""
@@ -86,65 +130,6 @@ def day_of(day: date | None) -> str:
     return "today" if day is None else day.isoformat()
 
 
-DEAD_LETTERS = 1_000
-
-REPORT = """Report the usage of a call, in the background.
-
-Returns the `request_id` when the report is on disk. From then on it is counted exactly once, whatever happens to this process
-or to the server. Raises `QueueFull` when the queue has no room. `model` is the selection or a label.
-"""
-SUBMIT = """Submit the usage of a call now, and return its cost. Takes the arguments of `report`."""
-
-
-def reporting(build: Callable[P, dict[str, Any]]) -> Callable[Concatenate[Blocking[BudgetCalls], P], str]:
-    """Make `report` of the function that builds a report."""
-
-    def report(budget: Blocking[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> str:
-        return budget._calls.enqueue(build(*args, **kwargs))
-
-    return documented(report, build, REPORT, "str")
-
-
-def areporting(
-    build: Callable[P, dict[str, Any]],
-) -> Callable[Concatenate[Awaiting[BudgetCalls], P], Coroutine[Any, Any, str]]:
-    """Make the asynchronous `report`: the disk is written on a thread."""
-
-    async def report(budget: Awaiting[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> str:
-        return await asyncio.to_thread(budget._calls.enqueue, build(*args, **kwargs))
-
-    return documented(report, build, REPORT, "str")
-
-
-def submitting(
-    build: Callable[P, dict[str, Any]],
-) -> Callable[Concatenate[Blocking[BudgetCalls], P], Submitted]:
-    """Make `submit` of the function that builds a report."""
-
-    def submit(budget: Blocking[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> Submitted:
-        return budget._driver.run(budget._calls.submit(build(*args, **kwargs)))
-
-    return documented(submit, build, SUBMIT, "Submitted")
-
-
-def asubmitting(
-    build: Callable[P, dict[str, Any]],
-) -> Callable[Concatenate[Awaiting[BudgetCalls], P], Coroutine[Any, Any, Submitted]]:
-    """Make the asynchronous `submit`."""
-
-    async def submit(budget: Awaiting[BudgetCalls], /, *args: P.args, **kwargs: P.kwargs) -> Submitted:
-        return await budget._driver.run(budget._calls.submit(build(*args, **kwargs)))
-
-    return documented(submit, build, SUBMIT, "Submitted")
-
-
-def documented(method: F, build: Callable[..., Any], text: str, returned: str) -> F:
-    """Give a method its text, and the signature of the function that gets its arguments."""
-    method.__doc__ = text
-    with_signature(method, build, returned, adds_self=True)
-    return method
-
-
 class Budget(Blocking[BudgetCalls]):
     """The budget of an app. As a context manager it closes at the end of the block, after sending the queued reports."""
 
@@ -152,8 +137,13 @@ class Budget(Blocking[BudgetCalls]):
     totals = blocking(BudgetCalls.totals)
     days = each(BudgetCalls.days)
 
-    report = reporting(report_body)
-    submit = submitting(report_body)
+    report = blocking(BudgetCalls.report)
+    submit = blocking(BudgetCalls.submit)
+    flush = blocking(BudgetCalls.flush)
+    close = blocking(BudgetCalls.close)
+    dead_letters = blocking(BudgetCalls.dead_letters)
+    requeue_dead_letters = blocking(BudgetCalls.requeue_dead_letters)
+    delete_dead_letters = blocking(BudgetCalls.delete_dead_letters)
 
     @property
     def queue(self) -> Queue:
@@ -164,26 +154,6 @@ class Budget(Blocking[BudgetCalls]):
     def last_error(self) -> Exception | None:
         """Why reports wait; `None` when the last batch was taken."""
         return self._calls.handle.reporter.last_error
-
-    def dead_letters(self, limit: int = DEAD_LETTERS) -> list[DeadLetter]:
-        """Return the oldest reports that the server refused for good, with the reasons."""
-        return self._calls.queue.dead_letters(limit)
-
-    def requeue_dead_letters(self) -> int:
-        """Queue dead letters again, as many as find room, and return how many: for when their reason was mended."""
-        return self._calls.handle.requeue()
-
-    def delete_dead_letters(self) -> int:
-        """Delete all dead letters, whose usage is counted nowhere then; return how many there were."""
-        return self._calls.queue.delete_dead_letters()
-
-    def flush(self, timeout: float | None = None) -> bool:
-        """Wait until every report stored before this call has left the queue; whether it has in time (seconds)."""
-        return self._calls.handle.flush(timeout)
-
-    def close(self, timeout: float = 5.0) -> bool:
-        """Flush, and end the background thread; whether all is sent. The rest stays in the queue for the next process."""
-        return self._calls.handle.close(timeout)
 
     def __enter__(self) -> Budget:
         return self
@@ -201,8 +171,13 @@ class AsyncBudget(Awaiting[BudgetCalls]):
     totals = awaiting(BudgetCalls.totals)
     days = aeach(BudgetCalls.days)
 
-    report = areporting(report_body)
-    submit = asubmitting(report_body)
+    report = awaiting(BudgetCalls.report)
+    submit = awaiting(BudgetCalls.submit)
+    flush = awaiting(BudgetCalls.flush)
+    close = awaiting(BudgetCalls.close)
+    dead_letters = awaiting(BudgetCalls.dead_letters)
+    requeue_dead_letters = awaiting(BudgetCalls.requeue_dead_letters)
+    delete_dead_letters = awaiting(BudgetCalls.delete_dead_letters)
 
     @property
     def queue(self) -> Queue:
@@ -213,26 +188,6 @@ class AsyncBudget(Awaiting[BudgetCalls]):
     def last_error(self) -> Exception | None:
         """Why reports wait; `None` when the last batch was taken."""
         return self._calls.handle.reporter.last_error
-
-    async def dead_letters(self, limit: int = DEAD_LETTERS) -> list[DeadLetter]:
-        """Return the oldest reports that the server refused for good, with the reasons."""
-        return await asyncio.to_thread(self._calls.queue.dead_letters, limit)
-
-    async def requeue_dead_letters(self) -> int:
-        """Queue dead letters again, as many as find room, and return how many: for when their reason was mended."""
-        return await asyncio.to_thread(self._calls.handle.requeue)
-
-    async def delete_dead_letters(self) -> int:
-        """Delete all dead letters, whose usage is counted nowhere then; return how many there were."""
-        return await asyncio.to_thread(self._calls.queue.delete_dead_letters)
-
-    async def flush(self, timeout: float | None = None) -> bool:
-        """Wait until every report stored before this call has left the queue; whether it has in time (seconds)."""
-        return await asyncio.to_thread(self._calls.handle.flush, timeout)
-
-    async def close(self, timeout: float = 5.0) -> bool:
-        """Flush, and end the background thread; whether all is sent. The rest stays in the queue for the next process."""
-        return await asyncio.to_thread(self._calls.handle.close, timeout)
 
     async def __aenter__(self) -> AsyncBudget:
         return self

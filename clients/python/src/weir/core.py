@@ -1,7 +1,7 @@
 """The client without any input or output.
 
-The logic of the client is written once, as generators. A program yields effects (send a request, sleep, run a part
-under the lock of the credentials) and is sent the result. `weir.drivers` runs a program, blocking or with `await`.
+The logic of the client is written once, as generators. A program yields effects (send a request, sleep, use the
+disk, run a part under a lock) and is sent the results. `weir.drivers` runs a program, blocking or with `await`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, SupportsIndex, TypeAlias, TypeVar
@@ -74,6 +74,13 @@ class Exclusive:
 
     lock: Lock
     program: Generator[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Effect: call a function that may block, as one that uses the disk; the result is that of the function."""
+
+    function: Callable[[], Any]
 
 
 class NetworkFailure(Exception):

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import httpx
 
-from .core import Exclusive, NetworkFailure, Program, Request, Response, Send, Sleep
+from .core import Blocks, Exclusive, NetworkFailure, Program, Request, Response, Send, Sleep
 from .session import Pager
 
 T = TypeVar("T")
@@ -121,7 +121,9 @@ class Driver:
                 raise failure_of(error, effect.request) from error
         if isinstance(effect, Sleep):
             return time.sleep(min(effect.seconds, SLEEP_MAX_SECS))
-        assert isinstance(effect, Exclusive)  # noqa: S101 - there are three effects
+        if isinstance(effect, Blocks):
+            return effect.function()
+        assert isinstance(effect, Exclusive)  # noqa: S101 - there are four effects
         with effect.lock:
             return self.run(effect.program)
 
@@ -206,7 +208,9 @@ class AsyncDriver:
                 raise failure_of(error, effect.request) from error
         if isinstance(effect, Sleep):
             return await asyncio.sleep(min(effect.seconds, SLEEP_MAX_SECS))
-        assert isinstance(effect, Exclusive)  # noqa: S101 - there are three effects
+        if isinstance(effect, Blocks):
+            return await asyncio.to_thread(effect.function)
+        assert isinstance(effect, Exclusive)  # noqa: S101 - there are four effects
         # The thread that sends reports may hold the lock, so a lock of asyncio would not do.
         while not effect.lock.acquire(blocking=False):
             await asyncio.sleep(LOCK_POLL_SECS)

@@ -35,6 +35,7 @@ OnUnreachable = Literal["raise", "allow"]
 
 Window = Literal["hourly", "daily", "monthly"]
 
+FOREVER_SECS = 1e9
 AFTER_WAIT_SECS = 0.05
 """Waiters come back up to so much later than they may, so that they do not all come at once."""
 
@@ -60,7 +61,7 @@ class Attempt:
     def run(self) -> Program[LeaseCalls]:
         """Acquire; wait for tokens as long as the caller has patience."""
         clock = self._calls.session.clock
-        until = clock.monotonic() + self._patience
+        until = clock.monotonic() + min(self._patience, FOREVER_SECS)
         while True:
             try:
                 granted = yield from self._once(self._request)

@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .clock import utc
-from .errors import QueueError, QueueFull
+from .errors import QueueError
+from .fork_gate import gate_of
 from .sender_lock import SenderLock
 
 OnFull = Literal["raise", "wait"]
@@ -38,7 +39,7 @@ CHOOSE = "choose another folder with queue_dir or WEIR_QUEUE_DIR"
 BUSY_SECS = 60.0
 """How long a process waits for another one that writes."""
 POLL_SECS = 0.05
-"""How often a full queue is looked at for room."""
+"""Pause between two attempts of SQLite to open a new file."""
 DATABASE = "queue.db"
 
 SCHEMA = """
@@ -163,22 +164,11 @@ class Queue:
         except OSError:
             return False  # the folder is not for this user
 
-    def put(self, body: dict[str, Any], at_ms: int, skew_ms: int | None, bound: Bound) -> int:
-        """Store a report, and return its number once it is on disk.
+    def put(self, body: dict[str, Any], at_ms: int, skew_ms: int | None, size_max: int = SIZE_MAX) -> int | None:
+        """Store a report, and return its number once it is on disk, or `None` when there is no room.
 
-        Raises `QueueFull` when there is no room, at once or after the wait. A report whose `request_id` is queued already
-        is the same report.
+        A report whose `request_id` is queued already is the same report.
         """
-        until = time.monotonic() + bound.wait_secs
-        while True:
-            number = self._try_put(body, at_ms, skew_ms, bound.size_max)
-            if number is not None:
-                return number
-            if bound.on_full == "raise" or time.monotonic() >= until:
-                raise QueueFull(f"{self.folder} holds {bound.size_max} reports that the server has not taken")
-            time.sleep(POLL_SECS)
-
-    def _try_put(self, body: dict[str, Any], at_ms: int, skew_ms: int | None, size_max: int) -> int | None:
         row = [body["request_id"], json.dumps(body), at_ms, skew_ms]
         with self._transaction() as database:
             found = database.execute("SELECT id FROM reports WHERE request_id = ?", [body["request_id"]]).fetchone()
@@ -257,14 +247,17 @@ class Queue:
 
     def close(self) -> None:
         """Close the database; the next use opens it again."""
-        with self._guard:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
+        with _gate.use(), self._guard:
+            self._close()
+
+    def _close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
 
     def __del__(self) -> None:
         if self._database is not None:
-            self._database.close()
+            _gate.close(self._database)
 
     def _rows(self, sql: str, parameters: Sequence[int]) -> list[Any]:
         """Read the database, if there is one."""
@@ -289,14 +282,14 @@ class Queue:
 
         Whatever goes wrong closes it, which ends its transaction: an open one would hold up all processes.
         """
-        with self._guard:
+        with _gate.use(), self._guard:
             try:
                 if self._database is None:
                     self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                     self._database = connect(self.folder / DATABASE)
                 yield self._database
             except BaseException as error:
-                self.close()
+                self._close()
                 if isinstance(error, (sqlite3.Error, OSError)):
                     raise unusable(self.folder, error) from error
                 raise
@@ -336,21 +329,11 @@ def _patiently(work: Callable[[], object]) -> None:
 
 
 _queues: weakref.WeakSet[Queue] = weakref.WeakSet()
-"""The queues of this process, whose databases are closed while it forks: SQLite forbids to take one into a child."""
-_forking: list[Queue] = []
 
 
-def _before_fork() -> None:
+def _close_all() -> None:
     for queue in list(_queues):
-        queue._guard.acquire()
-        _forking.append(queue)
-        queue.close()
+        queue._close()
 
 
-def _after_fork() -> None:
-    while _forking:
-        _forking.pop()._guard.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+_gate = gate_of(_close_all)

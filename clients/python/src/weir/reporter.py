@@ -10,11 +10,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from .core import Blocks, Program, Sleep
 from .drivers import Driver
 from .errors import QueueError, QueueFull, WeirError
 from .queue import Bound, Queue
@@ -29,6 +31,8 @@ RETRY_AFTER_MAX_SECS = 60.0
 """Longest pause that a `Retry-After` can bring about."""
 END_SECS = 1.0
 """How long closing a budget waits for a request that is under way."""
+POLL_SECS = 0.02
+"""How often a waiting caller looks at the queue."""
 EXIT_SECS = 2.0
 """How long the end of the interpreter waits for all reports to leave."""
 
@@ -69,37 +73,59 @@ class ReporterHandle:
         self.reporter, self._bound = reporter, bound
         self._is_closed = False
 
-    def report(self, report: dict[str, Any], at_ms: int, skew_ms: int | None) -> None:
-        """Store a report on disk, and have it sent."""
-        self._check_open()
-        try:
-            self.reporter.queue.put(report, at_ms, skew_ms, self._bound)
-        except QueueFull:
-            self.reporter.start()  # or there would never be room
-            raise
-        self.reporter.start()
+    def report(self, report: dict[str, Any], at_ms: int, skew_ms: int | None) -> Program[None]:
+        """Store a report on disk, and have it sent. Raises `QueueFull` when there is no room, at once or after the wait."""
+        bound, until = self._bound, time.monotonic() + self._bound.wait_secs
+        while not (yield Blocks(partial(self._store, report, at_ms, skew_ms))):
+            if bound.on_full == "raise" or time.monotonic() >= until:
+                folder = self.reporter.queue.folder
+                raise QueueFull(f"{folder} holds {bound.size_max} reports that the server has not taken")
+            yield Sleep(POLL_SECS)
 
-    def requeue(self) -> int:
+    def requeue(self) -> Program[int]:
         """Queue dead letters again, and have them sent; return how many found room."""
         self._check_open()
-        count = self.reporter.queue.requeue(self._bound.size_max)
+        count: int = yield Blocks(partial(self.reporter.queue.requeue, self._bound.size_max))
         if count:
             self.reporter.start()
         return count
 
-    def flush(self, timeout: float | None) -> bool:
+    def flush(self, timeout: float | None) -> Program[bool]:
         """Wait until every report stored before this call has left the queue; whether it has."""
         self._check_open()
-        return self.reporter.flush(timeout)
+        until = None if timeout is None else time.monotonic() + timeout
+        last = yield Blocks(self.reporter.queue.newest)
+        while (yield Blocks(partial(self._sends_until, last))):
+            if until is not None and time.monotonic() >= until:
+                return False
+            yield Sleep(POLL_SECS)
+        return True
 
-    def close(self, timeout: float) -> bool:
+    def close(self, timeout: float) -> Program[bool]:
         """Flush, and give the reporter up; whether nothing is left in the queue for another process."""
-        queue = self.reporter.queue
         try:
-            return len(queue) == 0 if self._is_closed or not len(queue) else self.flush(timeout)
+            is_empty = not (yield Blocks(self.reporter.queue.__len__))
+            if not (self._is_closed or is_empty):
+                is_empty = yield from self.flush(timeout)
         finally:
             self._is_closed = True
-            self.reporter.leave(self)
+            is_last = self.reporter.leave(self)
+        if is_last:
+            yield Blocks(self.reporter.finish)
+        return is_empty
+
+    def _store(self, report: dict[str, Any], at_ms: int, skew_ms: int | None) -> bool:
+        self._check_open()
+        number = self.reporter.queue.put(report, at_ms, skew_ms, self._bound.size_max)
+        self.reporter.start()  # also when the queue is full, or there would never be room
+        return number is not None
+
+    def _sends_until(self, last: int) -> bool:
+        """Whether a report up to this number is still to be sent."""
+        is_there = self.reporter.queue.has_until(last)
+        if is_there:
+            self.reporter.start()
+        return is_there
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -139,14 +165,15 @@ class Reporter:
                 threading.Thread(target=self._look, name="weir-queue", daemon=True).start()
         return handle
 
-    def leave(self, handle: ReporterHandle) -> None:
-        """Give up a handle; the last one ends the thread."""
+    def leave(self, handle: ReporterHandle) -> bool:
+        """Give up a handle; whether it was the last one, which stops the thread."""
         with self._guard:
             self._handles.discard(handle)
             if len(self._handles) or self._has_ended:
-                return
+                return False
             self._has_ended = True
-        self.finish()
+        self.stop()
+        return True
 
     def start(self) -> None:
         """Start the thread of this process unless it runs. Without a thread, stored reports stay stored."""
@@ -165,17 +192,6 @@ class Reporter:
     def is_running(self) -> bool:
         """Whether the thread of this process runs."""
         return self._thread is not None and not self._has_ended
-
-    def flush(self, timeout: float | None) -> bool:
-        """Wait until every report stored before this call has left the queue; whether it has."""
-        until = None if timeout is None else time.monotonic() + timeout
-        last = self.queue.newest()
-        while self.queue.has_until(last):
-            self.start()
-            if until is not None and time.monotonic() >= until:
-                return False
-            time.sleep(0.02)
-        return True
 
     def stop(self) -> None:
         """Have the thread end, and do not wait for it."""
@@ -286,8 +302,9 @@ def _leave() -> None:
     running = [reporter for reporter in list(_reporters) if reporter.is_running]
     until = time.monotonic() + EXIT_SECS
     for reporter in running:
-        with contextlib.suppress(WeirError, RuntimeError):
-            reporter.flush(max(0.0, until - time.monotonic()))
+        with contextlib.suppress(WeirError):
+            while len(reporter.queue) and time.monotonic() < until:
+                time.sleep(POLL_SECS)
     for reporter in running:
         reporter.stop()
     for reporter in running:
