@@ -136,6 +136,34 @@ def test_cancellation_while_the_block_settles_does_not_stop_it(
     run(main())
 
 
+def test_a_settlement_that_fails_after_its_task_was_cancelled_is_logged(
+    proxy: Proxy, entity: str, resource: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    held = threading.Event()
+    proxy.fate = lambda line: pause(held) if "/leases/" in line else "pass"
+
+    async def main() -> None:
+        async with weir.AsyncClient(proxy.url, api_key=ADMIN_KEY) as a:
+
+            async def work() -> None:
+                async with a.limiter().acquire(entity, resource, tpm=600) as lease:
+                    lease.actual(images=1)
+
+            task = asyncio.create_task(work())
+            await asyncio.to_thread(eventually, lambda: len(proxy.seen) == 2, 10)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            held.set()
+
+    run(main())
+    assert [
+        record.message
+        for record in caplog.records
+        if "was not settled" in record.message and "images" in record.message
+    ]
+
+
 def pause(until: threading.Event) -> str:
     until.wait(30)
     return "pass"

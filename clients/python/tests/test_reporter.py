@@ -275,6 +275,7 @@ def test_each_budget_of_an_app_has_its_own_bound(proxy: Proxy, through: weir.Cli
         wide.report("premium", **MODEL, **USED)
     with pytest.raises(weir.QueueFull, match="1 reports"):
         narrow.report("premium", **MODEL, **USED)
+    assert not narrow.flush(float("nan"))
     assert not narrow.close(0.1)
     assert not wide.close(0.1)
 

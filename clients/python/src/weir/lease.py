@@ -174,7 +174,16 @@ class AsyncLease(LeaseBase):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # A task that is cancelled here waits no longer, but the settlement goes on: half of one would settle nothing.
-        await asyncio.shield(self._driver.spawn(self._calls.leave(error)))
+        settling = self._driver.spawn(self._calls.leave(error))
+        try:
+            await asyncio.shield(settling)
+        except asyncio.CancelledError:
+            settling.add_done_callback(self._log_failure)  # nobody else hears of it
+            raise
+
+    def _log_failure(self, settling: asyncio.Task[None]) -> None:
+        if not settling.cancelled() and (failure := settling.exception()) is not None:
+            log.warning("the lease %s was not settled: %s", self.id, failure)
 
     async def commit(self, actual: Mapping[str, int] | None = None, /, **named: int) -> LeaseState:
         """End the lease with the tokens that were used, in one request; without amounts its tokens stay taken."""

@@ -96,7 +96,7 @@ class ReporterHandle:
         until = None if timeout is None else time.monotonic() + timeout
         last = yield Blocks(self.reporter.queue.newest)
         while (yield Blocks(partial(self._sends_until, last))):
-            if until is not None and time.monotonic() >= until:
+            if until is not None and not time.monotonic() < until:
                 return False
             yield Sleep(POLL_SECS)
         return True
