@@ -218,7 +218,8 @@ impl<B: Backend> Namespace<B> {
             let Some(new) = new else { return Ok(false) };
             // A lower capacity cuts off only tokens that are still available: it never causes a debt.
             let write = writes::change(self.limiter.table(), id, &old, &new, Cover::Required);
-            if self.limiter.try_write(write).await? {
+            // A level may have been deleted, which a nearly full disk accepts; this is the rest of it.
+            if self.limiter.try_write(write.essential()).await? {
                 self.invalidate_bucket(&id.entity, &id.resource);
                 return Ok(true);
             }
