@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use weir_framework::networks::Networks;
 use weir_framework::settings::JobSettings;
 use weir_framework::testing::{Call, Reply, TestApp};
 use weir_framework::{ADMIN_KEY_FILE, Code};
@@ -14,6 +15,8 @@ use weir_testkit::{FaultyDisk, eventually_eq};
 use crate::furnished::furnish;
 
 const MIB: u64 = 1024 * 1024;
+const MINUTE_MS: u64 = 61_000;
+const HOUR_MS: u64 = 3_601_000;
 /// Orgs of [`furnish`] with the quotas of the org, and with those of its apps.
 const ORG: &str = "/api/v1/orgs/550e8400-e29b-41d4-a716-446655440000";
 const BY_APP: &str = "/api/v1/orgs/660e8400-e29b-41d4-a716-446655440001";
@@ -29,7 +32,13 @@ struct Scene {
 
 impl Scene {
     async fn start(change: impl FnOnce(&mut weir_framework::Settings)) -> Scene {
-        let keeper = keeper::Settings { bcrypt_cost: 4, ..keeper::Settings::default() };
+        let keeper = keeper::Settings {
+            bcrypt_cost: 4,
+            // As many as the furniture takes.
+            token_rate: 100,
+            webhook_allowed_networks: Networks::parse(&["127.0.0.0/8"]).unwrap(),
+            ..keeper::Settings::default()
+        };
         let settings = Settings { keeper, ..Settings::default() };
         let services = weir_server::services(settings, &JobSettings::default());
         let disk = FaultyDisk::default();
@@ -41,8 +50,9 @@ impl Scene {
         Scene { app: app.start().await, disk, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// The disk gets nearly full.
-    async fn fill(&self) {
+    /// The disk gets nearly full, a while after what was made: long enough that no instance has tokens of a rate left.
+    async fn fill(&self, later_ms: u64) {
+        self.app.clock.advance_ms(later_ms);
         self.disk.set_free(7 * MIB);
         eventually_eq(503, async || self.app.get("/readyz").send().await.status).await;
         let refused = self.call(Method::PUT, "/v1/namespaces/another", &Value::Null).await;
@@ -119,11 +129,13 @@ async fn deletions(scene: &Scene) -> Vec<(&'static str, String)> {
     for level in ["system", "resources/gpt-5", "entities/team/gpt-5", "entities/user-1/gpt-5"] {
         scene.done(put.clone(), &format!("{LIMITS}/{level}"), &limits).await;
     }
-    // The entity has a bucket, and a parent that counts it.
+    // Both entities have a bucket, and one has a parent that counts it.
     let child = json!({"name": "user-1", "parent": "team"});
     scene.done(put.clone(), "/v1/namespaces/default/entities/user-1", &child).await;
-    let ask = json!({"entity": "user-1", "resource": "gpt-5", "consume": {"rpm": 1}});
-    scene.post("/v1/namespaces/default/acquire", &ask).await;
+    for entity in ["user-1", "team"] {
+        let ask = json!({"entity": entity, "resource": "gpt-5", "consume": {"rpm": 1}});
+        scene.post("/v1/namespaces/default/acquire", &ask).await;
+    }
     scene.done(put.clone(), "/v1/namespaces/doomed", &nothing).await;
     let plan = json!({"name": "Doomed", "max_hints_per_day": 1, "max_executions_per_day": 1});
     let plan = scene.post("/v1/practice/plans", &plan).await;
@@ -135,7 +147,7 @@ async fn deletions(scene: &Scene) -> Vec<(&'static str, String)> {
     let review = json!({"owner": "acme", "repo": "weir", "pr_number": 7, "pr_title": "Add a thing",
         "pr_url": "https://example.com/7"});
     let review = scene.post("/v1/reviews", &review).await;
-    let token = json!({"name": "test", "scope": "admin", "expires_in": 3600});
+    let token = json!({"name": "test", "scope": "admin", "expires_in": 86_400});
     let token = scene.post("/v1/tokens", &token).await;
     let rotated = scene.post("/v1/signing-key/rotate", &nothing).await;
     let user = scene.furnished("practice-doomed");
@@ -187,7 +199,7 @@ async fn every_deletion_passes_a_nearly_full_disk() {
     let tried: BTreeSet<&str> = deletions.iter().map(|(route, _)| *route).collect();
     assert_eq!(tried, all, "every DELETE route is tried");
 
-    scene.fill().await;
+    scene.fill(HOUR_MS).await;
     for (route, path) in &deletions {
         let call = match *route {
             "/v1/session" => scene.with_session(Method::DELETE, path).await,
@@ -210,7 +222,7 @@ async fn sign_ins_reads_and_settlements_pass_a_nearly_full_disk() {
     }
     let (client, secret) = (scene.furnished("clients"), scene.furnished("secrets"));
     let lease = scene.furnished("leases");
-    scene.fill().await;
+    scene.fill(MINUTE_MS).await;
 
     let ask =
         json!({"client_id": client, "client_secret": secret, "grant_type": "client_credentials"});
@@ -220,7 +232,7 @@ async fn sign_ins_reads_and_settlements_pass_a_nearly_full_disk() {
     let refresh = json!({"refresh_token": text(&signed_in.json(), "/refresh_token")});
     let refreshed = scene.app.post("/auth/refresh", &refresh).send().await;
     assert_eq!(refreshed.status, 200, "{}", refreshed.text());
-    let reads = ["model-selection", "aggregates/2026-01-15"];
+    let reads = ["model-selection", "aggregates?from=2026-01-15&to=2026-01-15"];
     for read in reads {
         let path = format!("{BY_APP}/apps/quiet/{read}");
         let reply = scene.app.get(&path).bearer(&token).send().await;
