@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { api, close, eventually, open, visit } from './browser.mjs';
+import { URL_BASE, api, close, eventually, open, visit } from './browser.mjs';
 import { seedOrg } from './seed.mjs';
 
 before(async () => {
@@ -169,6 +169,31 @@ test('marks that reorder text are written out in names', async () => {
     await page.locator('main').getByText('ordinary[U+202E]txt.exe').first().waitFor();
     assert.equal(await page.locator('main').getByText('\u202E').count(), 0, route);
   }
+});
+
+test('marks that reorder text are written out in audits, the security log and tokens', async () => {
+  const page = await open();
+  const [mark, at] = ['a\u202Eb', '2026-11-18T10:00:00Z'];
+  const list = (item) => (route) => route.fulfill({ json: { items: [item], next_cursor: null } });
+  await page.route('**/v1/security-log?*', list({ action: 'session_opened', actor: mark, target: mark, detail: mark, client_address: mark, at, request_id: 'f00' }));
+  await page.route('**/api/v1/orgs/lists-org/audit?*', list({ action: 'org_put', subject: mark, detail: mark, actor: mark, at }));
+  await page.route('**/v1/tokens?*', list({ id: 't', name: mark, scope: 'metrics', created_at: at, expires_at: '2099-01-01T00:00:00Z', revoked_at: null }));
+  for (const [route, count] of [['/settings/security-log', 4], ['/budgets/lists-org/audit', 3], ['/settings/tokens', 1]]) {
+    await visit(page, route);
+    await eventually(() => page.locator('tbody').getByText('a[U+202E]b', { exact: true }).count(), count, route);
+    assert.equal(await page.locator('tbody').getByText('\u202E').count(), 0, route);
+  }
+});
+
+test('a figure that could not be loaded is not known, and its request id is there', async () => {
+  const page = await open();
+  await page.route('**/v1/practice/plans/*', (route) => route.fulfill({ status: 503, json: { detail: 'the store does not answer', request_id: 'f00d' } }));
+  await visit(page, '/practice/plans');
+  assert.match(await page.getByText('not known').first().getAttribute('title'), /the store does not answer Request id f00d/);
+  await page.unroute('**/v1/practice/plans/*');
+  await page.route('**/v1/overview', (route) => route.fulfill({ status: 503, json: { detail: 'the store does not answer', request_id: 'f00e' } }));
+  await page.goto(`${URL_BASE}/settings`);
+  await page.getByRole('alert').getByText('f00e').waitFor();
 });
 
 test('a drag zooms, the address says the range, and Back undoes it', async () => {

@@ -48,6 +48,16 @@ test('a token of a namespace begins there, and reads without a refusal', async (
   assert.deepEqual(page.refused, []);
 });
 
+test('a token that reads practice changes nothing there', async () => {
+  const page = await as('practice:read');
+  await page.getByRole('link', { name: 'Practice', exact: true }).click();
+  await page.getByText('Changes take the scope practice').waitFor();
+  await visit(page, '/practice/plans');
+  await eventually(() => page.getByRole('button', { name: 'New plan…' }).isDisabled(), true);
+  await check(page, 'practice as a reader');
+  assert.deepEqual(page.refused, []);
+});
+
 test('a token of a repository begins with its reviews', async () => {
   await api('PUT', `/v1/reviews/${fresh('scopes-review')}`, { owner: 'scopes', repo: 'shop', pr_number: 7, pr_title: 'Scoped change', pr_url: 'https://example.com/7', files: [], requested_by: 'octocat', responses: [] });
   const page = await as('reviews:scopes/shop:read');
