@@ -50,6 +50,8 @@ pub const CREATED_AHEAD_MAX_MS: i64 = 60_000;
 pub const ABANDONED_AFTER_MS: i64 = 3_600_000;
 /// Sums of tokens and of milliseconds stop here.
 pub const SUM_MAX: u64 = 1_000_000_000_000_000_000;
+/// Longest retention that can be configured, in days.
+pub const RETENTION_DAYS_MAX: u32 = 3_650;
 /// Days that rollups and the summaries of reviews are retained, unless configured otherwise.
 pub const ROLLUP_RETENTION_DAYS: u32 = 400;
 /// Largest data of a rollup item, in bytes. Above it rare categories are counted together, and rare pairs are left out.

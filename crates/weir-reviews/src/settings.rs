@@ -2,7 +2,7 @@
 
 use weir_table::Name;
 
-use crate::bounds::{INDEX_SHARDS_MAX, ROLLUP_RETENTION_DAYS};
+use crate::bounds::{INDEX_SHARDS_MAX, RETENTION_DAYS_MAX, ROLLUP_RETENTION_DAYS};
 use crate::consensus::Options;
 use crate::error::{Error, Result};
 use crate::table::{ENVIRONMENT, table_name};
@@ -50,8 +50,9 @@ impl Settings {
             ("cost_days", self.cost_days),
             ("rollup_days", self.rollup_days),
         ] {
-            if !(1..=DAYS_MAX).contains(&days) {
-                return Err(Error::invalid(field, format!("is {days}; 1 to {DAYS_MAX}")));
+            if !(1..=RETENTION_DAYS_MAX).contains(&days) {
+                let problem = format!("is {days}; 1 to {RETENTION_DAYS_MAX}");
+                return Err(Error::invalid(field, problem));
             }
         }
         if !(1..=INDEX_SHARDS_MAX).contains(&self.index_shards) {
@@ -61,9 +62,6 @@ impl Settings {
         self.consensus.check()
     }
 }
-
-/// Longest retention: a hundred years.
-const DAYS_MAX: u32 = 36_500;
 
 #[cfg(test)]
 mod tests {
@@ -75,7 +73,7 @@ mod tests {
         let too_high = Options { threshold: 1.5, ..Options::default() };
         for (wrong, field) in [
             (Settings { review_days: 0, ..Settings::default() }, "review_days"),
-            (Settings { cost_days: 40_000, ..Settings::default() }, "cost_days"),
+            (Settings { cost_days: RETENTION_DAYS_MAX + 1, ..Settings::default() }, "cost_days"),
             (Settings { rollup_days: 0, ..Settings::default() }, "rollup_days"),
             (Settings { index_shards: 0, ..Settings::default() }, "index_shards"),
             (Settings { index_shards: 17, ..Settings::default() }, "index_shards"),

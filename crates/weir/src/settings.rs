@@ -98,3 +98,17 @@ pub(crate) fn cursor_key(auth: &config::Auth) -> Result<Option<CursorKey>, Failu
     let key = bytes.map(CursorKey::new);
     key.map(Some).ok_or_else(|| Failure::usage("auth.cursor_key is not base64 of 32 bytes"))
 }
+
+#[cfg(test)]
+mod tests {
+    use weir_framework::settings::defaults;
+
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_authentication_are_those_of_the_framework() {
+        let configured = auth(&defaults()).unwrap();
+        assert_eq!(format!("{configured:?}"), format!("{:?}", auth::Settings::default()));
+        configured.check().unwrap();
+    }
+}

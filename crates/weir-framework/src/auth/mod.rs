@@ -51,7 +51,7 @@ use revocation::{RevocationCounts, Revocations};
 use scope_kind::ScopeKinds;
 pub use secret::Secret;
 use session::ADMIN_SESSIONS;
-pub use settings::Settings;
+pub use settings::{CACHE_MAX_SECS, Settings};
 use signing::{Jwks, Keyring, SigningKey};
 use token::Tokens;
 

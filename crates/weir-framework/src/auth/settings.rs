@@ -8,7 +8,7 @@ use super::signing::KeySource;
 use super::token::LIFETIME_MAX_SECS;
 
 /// Maximum cache time. A revocation takes effect within it.
-const CACHE_MAX_SECS: u64 = 60 * 60;
+pub const CACHE_MAX_SECS: u64 = 60 * 60;
 
 /// The settings of authentication.
 #[derive(Debug, Clone)]

@@ -97,23 +97,10 @@ impl KeeperService {
     }
 
     async fn keeper(&self, app: &App) -> Result<Keeper<AnyBackend>> {
-        let own = &self.settings;
-        let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let labels = own.catalog().map_err(|problem| Error::invalid("keeper.labels", problem))?;
-        let settings = weir_keeper::Settings {
-            labels,
-            retention_days: number(own.retention_days),
-            aggregate_interval_secs: number(self.aggregate_every.as_secs()),
-            config_ttl_ms: i64::try_from(own.config_ttl_secs.saturating_mul(1_000))
-                .unwrap_or(i64::MAX),
-            retrieval_token_secs: number(own.secret_retrieval_secs),
-            bcrypt_cost: number(own.bcrypt_cost),
-            webhook_addresses: own.webhook_addresses(),
-            bcrypt_at_once: usize::try_from(own.bcrypt_at_once).unwrap_or(usize::MAX),
-            // A response of a remote store can be lost; its transactions need a token to be repeated safely.
-            idempotency_tokens: app.store().backend().is_shared(),
-            ..weir_keeper::Settings::default()
-        };
+        // A response of a remote store can be lost; its transactions need a token to be repeated safely.
+        let tokens = app.store().backend().is_shared();
+        let settings = self.settings.to_domain(self.aggregate_every, tokens);
+        let settings = settings.map_err(|problem| Error::invalid("keeper.labels", problem))?;
         let opened = Keeper::open(app.store().clone(), app.clock().clone(), settings).await;
         opened.map_err(store_error)
     }

@@ -1,6 +1,7 @@
-//! `[keeper]`: the settings of the keeper, and the only place with their defaults.
+//! `[keeper]`: the settings of the keeper. Their defaults are those of the domain, which a test checks.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -8,6 +9,7 @@ use weir_framework::networks::Networks;
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
 use weir_keeper::catalog::{LABELS_EXAMPLE, ModelCatalog};
 use weir_keeper::ids::Label;
+use weir_keeper::table::Tables;
 use weir_keeper::webhooks::AddressPolicy;
 
 const DAY_SECS: u64 = 86_400;
@@ -118,6 +120,31 @@ impl Settings {
         AddressPolicy::new(self.webhook_allowed_networks.as_slice().to_vec())
     }
 
+    /// The settings as the domain takes them. `idempotency_tokens` is whether a response of the store can be lost.
+    ///
+    /// # Errors
+    /// As [`Settings::catalog`].
+    pub(super) fn to_domain(
+        &self,
+        aggregate_every: Duration,
+        idempotency_tokens: bool,
+    ) -> Result<weir_keeper::Settings, String> {
+        let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let config_ttl_ms = self.config_ttl_secs.saturating_mul(1_000);
+        Ok(weir_keeper::Settings {
+            tables: Tables::default(),
+            labels: self.catalog()?,
+            retention_days: number(self.retention_days),
+            aggregate_interval_secs: number(aggregate_every.as_secs()),
+            config_ttl_ms: i64::try_from(config_ttl_ms).unwrap_or(i64::MAX),
+            retrieval_token_secs: number(self.secret_retrieval_secs),
+            bcrypt_cost: number(self.bcrypt_cost),
+            idempotency_tokens,
+            webhook_addresses: self.webhook_addresses(),
+            bcrypt_at_once: usize::try_from(self.bcrypt_at_once).unwrap_or(usize::MAX),
+        })
+    }
+
     /// The configured model labels, or the built-in ones.
     ///
     /// # Errors
@@ -150,7 +177,18 @@ fn prices_problem(place: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use weir_framework::settings::JobSettings;
+
     use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_domain() {
+        let every = Duration::from_secs(JobSettings::default().aggregate_interval_secs);
+        let configured = Settings::default().to_domain(every, true).unwrap();
+        let domain = weir_keeper::Settings::default();
+        assert_eq!(format!("{configured:?}"), format!("{domain:?}"));
+        assert_eq!(Settings::default().problems(), []);
+    }
 
     #[test]
     fn a_wrong_label_is_refused_with_its_name_and_an_example() {

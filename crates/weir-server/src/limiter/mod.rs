@@ -64,10 +64,6 @@ impl Default for LimiterService {
     }
 }
 
-fn millis(secs: u64) -> i64 {
-    i64::try_from(secs.saturating_mul(1_000)).unwrap_or(i64::MAX)
-}
-
 impl LimiterService {
     /// The service with these settings.
     #[must_use]
@@ -85,18 +81,8 @@ impl LimiterService {
 
     async fn limiter(&self, app: &App) -> Result<Limiter<AnyBackend>> {
         let store = app.store().clone();
-        let settings = weir_limiter::Settings {
-            table: self.settings.table.clone(),
-            compat: self.settings.compat.into(),
-            config_ttl_ms: millis(self.settings.config_ttl_secs),
-            audit_retention_days: u32::try_from(self.settings.audit_retention_days)
-                .unwrap_or(u32::MAX),
-            archive: self.settings.audit_archive.is_some(),
-            ..weir_limiter::Settings::new(
-                store.backend().is_shared(),
-                store.derived_key(LEASE_KEY)?,
-            )
-        };
+        let (sharded, lease_key) = (store.backend().is_shared(), store.derived_key(LEASE_KEY)?);
+        let settings = self.settings.to_domain(sharded, lease_key);
         let opened = Limiter::open(store, app.clock().clone(), settings).await;
         opened.map_err(store_error)
     }

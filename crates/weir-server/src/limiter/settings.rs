@@ -1,4 +1,4 @@
-//! `[limiter]`: the settings of the limiter, and the only place with their defaults.
+//! `[limiter]`: the settings of the limiter. Their defaults are those of the domain, which a test checks.
 
 use serde::{Deserialize, Serialize};
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
@@ -63,6 +63,20 @@ impl Settings {
         ranges.into_iter().chain([archive]).flatten().collect()
     }
 
+    /// The settings as the domain takes them.
+    pub(super) fn to_domain(&self, sharded: bool, lease_key: [u8; 32]) -> weir_limiter::Settings {
+        let config_ttl_ms = self.config_ttl_secs.saturating_mul(1_000);
+        weir_limiter::Settings {
+            table: self.table.clone(),
+            compat: self.compat.into(),
+            sharded,
+            config_ttl_ms: i64::try_from(config_ttl_ms).unwrap_or(i64::MAX),
+            audit_retention_days: u32::try_from(self.audit_retention_days).unwrap_or(u32::MAX),
+            archive: self.audit_archive.is_some(),
+            lease_key,
+        }
+    }
+
     /// Whether usage is recorded in this table.
     #[must_use]
     pub fn counts_usage(&self) -> bool {
@@ -125,6 +139,17 @@ impl From<Compat> for weir_limiter::Compat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_domain() {
+        let fields = |settings: weir_limiter::Settings| {
+            let numbers = (settings.config_ttl_ms, settings.audit_retention_days);
+            (settings.table, settings.compat, numbers, settings.archive)
+        };
+        let configured = Settings::default().to_domain(true, [7; 32]);
+        assert_eq!(fields(configured), fields(weir_limiter::Settings::new(true, [7; 32])));
+        assert_eq!(Settings::default().problems(), []);
+    }
 
     #[test]
     fn shared_tables_follow_the_names_of_zae_limiter() {

@@ -1,4 +1,4 @@
-//! `[practice]`: the settings of practice, and the only place with their defaults.
+//! `[practice]`: the settings of practice. Their defaults are those of the domain, which a test checks; so are the bounds.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn the_defaults_are_those_of_the_domain() {
-        let (ours, own) =
+        let (configured, domain) =
             (Settings::default().to_domain().unwrap(), weir_practice::Settings::default());
-        assert_eq!(format!("{ours:?}"), format!("{own:?}"));
+        assert_eq!(format!("{configured:?}"), format!("{domain:?}"));
         assert_eq!(Settings::default().problems(), []);
     }
 

@@ -1,8 +1,8 @@
-//! `[reviews]`: the settings of reviews, and the only place with their defaults.
+//! `[reviews]`: the settings of reviews. Their defaults are those of the domain, which a test checks; so are the bounds.
 
 use serde::Serialize;
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
-use weir_reviews::bounds::INDEX_SHARDS_MAX;
+use weir_reviews::bounds::{INDEX_SHARDS_MAX, RETENTION_DAYS_MAX};
 use weir_reviews::consensus::{
     CATEGORY_PENALTY_RANGE, LINE_SLACK_RANGE, Options, THRESHOLD_RANGE, TITLE_WEIGHT_RANGE,
 };
@@ -58,17 +58,15 @@ impl Default for Settings {
     }
 }
 
-/// Longest retention, in days.
-const DAYS_MAX: u64 = 3650;
-
 impl Settings {
     /// Problems of single values.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
+        let days = |key, value| in_range(key, value, 1..=u64::from(RETENTION_DAYS_MAX));
         let ranges = [
-            in_range("review_days", self.review_days, 1..=DAYS_MAX),
-            in_range("cost_days", self.cost_days, 1..=DAYS_MAX),
-            in_range("rollup_days", self.rollup_days, 1..=DAYS_MAX),
+            days("review_days", self.review_days),
+            days("cost_days", self.cost_days),
+            days("rollup_days", self.rollup_days),
             in_range("index_shards", self.index_shards, 1..=INDEX_SHARDS_MAX.into()),
             in_range("consensus_threshold", self.consensus_threshold, THRESHOLD_RANGE),
             in_range("consensus_line_slack", self.consensus_line_slack, LINE_SLACK_RANGE),
@@ -117,10 +115,12 @@ impl Settings {
 mod tests {
     use super::*;
 
-    /// The quality of consensus is measured with the defaults of the domain.
     #[test]
-    fn the_defaults_of_consensus_are_those_of_the_domain() {
-        assert_eq!(Settings::default().to_domain().consensus, Options::default());
+    fn the_defaults_are_those_of_the_domain() {
+        let (configured, domain) =
+            (Settings::default().to_domain(), weir_reviews::Settings::default());
+        assert_eq!(format!("{configured:?}"), format!("{domain:?}"));
+        assert_eq!(Settings::default().problems(), []);
     }
 
     #[test]

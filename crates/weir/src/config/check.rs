@@ -7,6 +7,8 @@ use super::load::Loaded;
 use super::secret::Secret;
 use super::{Config, Kind, listen, log};
 use crate::failure::Failure;
+use weir_framework::auth::CACHE_MAX_SECS;
+use weir_framework::auth::claims::ID_MAX;
 use weir_server::limiter::{Compat, table_problem};
 
 const DAY_S: u64 = 86_400;
@@ -15,8 +17,6 @@ const MIB: u64 = 1 << 20;
 const ADMIN_KEY_MIN: usize = 16;
 /// Minimum length of an HS256 key in bytes, by RFC 7518.
 const SIGNING_KEY_MIN: usize = 32;
-/// Maximum length of the issuer in bytes, because every token contains it.
-const ISSUER_MAX: usize = 512;
 /// Length of the cursor key in bytes.
 const CURSOR_KEY: usize = 32;
 
@@ -49,8 +49,8 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
             format!("{endpoint:?} is not an endpoint; it must start with http:// or https://");
         problems.push(loaded.wrong("store.dynamodb_endpoint", problem));
     }
-    if config.auth.issuer.len() > ISSUER_MAX {
-        let problem = format!("is longer than {ISSUER_MAX} bytes");
+    if config.auth.issuer.len() > ID_MAX {
+        let problem = format!("is longer than {ID_MAX} bytes");
         problems.push(loaded.wrong("auth.issuer", problem));
     }
     if let Some(problem) = listen::problem(&config.server.listen) {
@@ -194,7 +194,7 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         ("server.drain_timeout_secs", server.drain_timeout_secs, 1..=3600),
         ("auth.access_token_secs", auth.access_token_secs, 60..=DAY_S),
         ("auth.refresh_token_secs", auth.refresh_token_secs, 60..=366 * DAY_S),
-        ("auth.revocation_cache_secs", auth.revocation_cache_secs, 1..=3600),
+        ("auth.revocation_cache_secs", auth.revocation_cache_secs, 1..=CACHE_MAX_SECS),
         ("jobs.aggregate_interval_secs", interval, 1..=3600),
     ];
     numbers
