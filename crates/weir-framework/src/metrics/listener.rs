@@ -1,13 +1,13 @@
 //! Metrics of the TCP listener.
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 /// Why a connection was closed before its first request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The address has as many connections as it may have.
     PerAddress,
@@ -19,9 +19,20 @@ pub(crate) enum Refusal {
     TlsTimedOut,
 }
 
+impl Refusal {
+    fn as_str(self) -> &'static str {
+        match self {
+            Refusal::PerAddress => "per_address",
+            Refusal::Full => "full",
+            Refusal::TlsFailed => "tls_failed",
+            Refusal::TlsTimedOut => "tls_timed_out",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Refused {
-    reason: Refusal,
+    reason: &'static str,
 }
 
 /// Metrics of the TCP listener. A clone counts in the same metrics.
@@ -39,6 +50,6 @@ impl ListenerMetrics {
     }
 
     pub(crate) fn refuse(&self, reason: Refusal) {
-        self.refused.get_or_create(&Refused { reason }).inc();
+        self.refused.get_or_create(&Refused { reason: reason.as_str() }).inc();
     }
 }

@@ -13,8 +13,8 @@ mod store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -60,16 +60,26 @@ struct Route {
 }
 
 /// Why the server ended a request without its handler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rejection {
     Overloaded,
     TimedOut,
     BodyMemory,
 }
 
+impl Rejection {
+    fn as_str(self) -> &'static str {
+        match self {
+            Rejection::Overloaded => "overloaded",
+            Rejection::TimedOut => "timed_out",
+            Rejection::BodyMemory => "body_memory",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Rejected {
-    reason: Rejection,
+    reason: &'static str,
 }
 
 /// Counts rejections.
@@ -78,7 +88,7 @@ pub(crate) struct Rejections(Family<Rejected, Counter>);
 
 impl Rejections {
     pub(crate) fn count(&self, reason: Rejection) {
-        self.0.get_or_create(&Rejected { reason }).inc();
+        self.0.get_or_create(&Rejected { reason: reason.as_str() }).inc();
     }
 }
 

@@ -167,10 +167,10 @@ impl KeeperMetrics {
         if report.closest.is_empty() {
             return;
         }
-        let percents = report.closest.iter().map(|near| near.percent.hundredths() as f64 / 100.0);
-        let percents = percents.chain(std::iter::repeat(0.0)).take(RANKS);
-        for (rank, percent) in (1..).zip(percents) {
-            self.closest.get_or_create(&Rank { rank }).set(percent);
+        let ratios = report.closest.iter().map(|near| near.percent.hundredths() as f64 / 10_000.0);
+        let ratios = ratios.chain(std::iter::repeat(0.0)).take(RANKS);
+        for (rank, ratio) in (1..).zip(ratios) {
+            self.closest.get_or_create(&Rank { rank }).set(ratio);
         }
     }
 }
@@ -189,8 +189,8 @@ impl ServiceMetrics for KeeperMetrics {
         registry.register("keeper_aggregate_interval_seconds", help, interval);
         let help = "Spend added to totals, in micro-USD";
         registry.register("keeper_spend_usd_micros", help, self.spend.clone());
-        let help = "Spend in percent of the quota, of the orgs and apps closest to theirs, by rank";
-        registry.register("keeper_quota_used_percent", help, self.closest.clone());
+        let help = "Spend as a ratio of the quota, of the orgs and apps closest to theirs, by rank";
+        registry.register("keeper_quota_used_ratio", help, self.closest.clone());
         let help = "Attempts to deliver webhook notices, by org and result";
         registry.register("keeper_webhook_deliveries", help, self.deliveries.clone());
         let help = "Fallbacks to the next model of a chain, made by this instance";

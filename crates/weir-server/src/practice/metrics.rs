@@ -1,6 +1,7 @@
 //! Metrics of practice. How long routes take is in the metrics of requests.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -70,7 +71,7 @@ pub(crate) struct PracticeMetrics {
     jobs: Family<JobLabels, Counter>,
     leases_expired: Family<TypeLabel, Gauge>,
     rollups: Counter,
-    clock_ahead_ms: Gauge,
+    clock_ahead: Gauge<f64, AtomicU64>,
     clock_ahead_requests: Counter,
 }
 
@@ -100,7 +101,7 @@ impl PracticeMetrics {
 
     /// Records how far the clock is ahead of the newest usage item.
     pub(super) fn clock(&self, reading: &ClockReading) {
-        self.clock_ahead_ms.set(reading.ahead_ms);
+        self.clock_ahead.set(reading.ahead_ms as f64 / 1000.0);
         let counted = self.clock_ahead_requests.get();
         self.clock_ahead_requests.inc_by(reading.ahead_total.saturating_sub(counted));
     }
@@ -117,8 +118,8 @@ impl ServiceMetrics for PracticeMetrics {
         let help = "Rollups of a user and a day that were written";
         registry.register("practice_rollups", help, self.rollups.clone());
         let help = "How far the clock is ahead of the newest usage item that this instance has seen, in \
-             milliseconds; an idle service has a lead too";
-        registry.register("practice_clock_ahead_ms", help, self.clock_ahead_ms.clone());
+             seconds; an idle service has a lead too";
+        registry.register("practice_clock_ahead_seconds", help, self.clock_ahead.clone());
         let help =
             "Requests that found the clock ahead of the newest usage item by more than a minute";
         registry.register("practice_clock_ahead_requests", help, self.clock_ahead_requests.clone());

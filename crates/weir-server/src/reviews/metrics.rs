@@ -1,6 +1,7 @@
 //! Metrics of reviews. How long routes take is in the metrics of requests.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -23,7 +24,7 @@ pub(crate) struct ReviewsMetrics {
     recordings: Family<Label, Counter>,
     findings: Counter,
     consensus: Counter,
-    rollup_lag_ms: Gauge,
+    rollup_lag: Gauge<f64, AtomicU64>,
     rollup_days: Counter,
 }
 
@@ -44,7 +45,7 @@ impl ReviewsMetrics {
 
     /// Records a run of the job that rolls up.
     pub(crate) fn rolled_up(&self, report: &RunReport) {
-        self.rollup_lag_ms.set(report.lag_ms);
+        self.rollup_lag.set(report.lag_ms as f64 / 1000.0);
         self.rollup_days.inc_by(report.repository_days.saturating_add(report.all_days));
     }
 }
@@ -58,8 +59,8 @@ impl ServiceMetrics for ReviewsMetrics {
         let help =
             "Issues that several models found, in the reviews that were recorded or completed";
         registry.register("reviews_consensus", help, self.consensus.clone());
-        let help = "Age of the oldest change that the last rollup found, in milliseconds";
-        registry.register("reviews_rollup_lag_ms", help, self.rollup_lag_ms.clone());
+        let help = "Age of the oldest change that the last rollup found, in seconds";
+        registry.register("reviews_rollup_lag_seconds", help, self.rollup_lag.clone());
         let help = "Days that were rolled up";
         registry.register("reviews_rollup_days", help, self.rollup_days.clone());
     }

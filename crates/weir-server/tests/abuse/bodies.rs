@@ -9,7 +9,7 @@ use crate::attack::{Attack, HALF_BODY};
 use crate::site::{Site, builder, patient};
 
 const IN_FLIGHT: &str = "weir_http_body_bytes_in_flight";
-const REJECTED: &str = "weir_http_requests_rejected_total{reason=\"BodyMemory\"}";
+const REJECTED: &str = "weir_http_requests_rejected_total{reason=\"body_memory\"}";
 const MIB: usize = 1024 * 1024;
 /// Bodies at the same time, as many as took 226 MB when nothing bounded them.
 const BODIES: usize = 200;

@@ -72,7 +72,7 @@ const GAUGES: &[&str] = &[
     "weir_job_lag_seconds",
     "weir_keeper_aggregate_interval_seconds",
     "weir_keeper_aggregate_lag_seconds",
-    "weir_keeper_quota_used_percent",
+    "weir_keeper_quota_used_ratio",
     "weir_keeper_unsummed_totals",
     "weir_limiter_leases_open",
     "weir_tls_certificate_expiry_timestamp_seconds",
@@ -100,6 +100,8 @@ async fn what_only_grows_is_a_counter_that_ends_in_total() {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let mut counters = 0;
     for (name, kind) in types {
+        let is_base_unit = !["_ms", "_percent"].iter().any(|unit| name.ends_with(unit));
+        assert!(is_base_unit, "{name} is in another unit than seconds or a ratio");
         let samples = text.lines().filter(|line| line.strip_prefix(name).is_some_and(is_sample));
         match kind {
             "counter" => {

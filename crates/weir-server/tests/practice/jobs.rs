@@ -24,7 +24,7 @@ async fn every_job_runs_on_a_table_with_nothing_to_do() {
     for name in [
         r#"weir_practice_job_leases_expired{type="script-generation"} 0"#,
         r#"weir_practice_job_leases_expired{type="problem-extraction"} 0"#,
-        "weir_practice_clock_ahead_ms 0",
+        "weir_practice_clock_ahead_seconds 0",
         "weir_practice_clock_ahead_requests_total 0",
         "weir_practice_rollups_total 0",
     ] {
