@@ -1,4 +1,4 @@
-// Lists that are longer than a page, the colours of many series, exact figures, and the commands that pages show.
+// Lists that are longer than a page, the colours of many series, exact figures, names, and the commands that pages show.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -43,69 +43,6 @@ test('the fullest orgs come first, and a filter finds them, on whatever page the
   await visit(page, '/budgets?state=exceeded');
   await page.getByText('None of the 1,000 loaded orgs is of this kind.').waitFor();
   await page.getByRole('button', { name: 'Load more' }).waitFor();
-});
-
-test('typing a search long after the page was opened loads nothing again, and tabs keep the range', async () => {
-  const page = await open();
-  await page.clock.install();
-  let reads = 0;
-  page.on('request', (request) => { if (/v1\/reviews\?/.test(request.url())) reads += 1; });
-  await visit(page, '/reviews/list?range=7d');
-  assert.equal(reads, 1);
-  await page.clock.runFor(5 * 60_000);
-  await page.getByLabel('Search reviews').or(page.getByLabel('Of', { exact: true })).first().waitFor();
-  await page.evaluate(() => history.replaceState(null, '', `${location.pathname}?range=7d&reviews.q=x`));
-  await page.evaluate(() => dispatchEvent(new PopStateEvent('popstate')));
-  await page.clock.runFor(2_000);
-  assert.equal(reads, 1, 'the end of the range stays');
-  await page.getByRole('link', { name: 'Findings' }).first().click();
-  await page.waitForURL('**/reviews/findings?range=7d');
-  await page.getByRole('link', { name: 'Limits', exact: true }).click();
-  await page.waitForURL('**/limits?range=7d');
-});
-
-test('a name of dots, or a type that is none, never becomes another path', async () => {
-  const page = await open();
-  const asked = [];
-  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-  await visit(page, '/limits/edit?level=entity&entity=..&resource=..');
-  await visit(page, '/practice/jobs?type=..%2F..%2Fusers');
-  await visit(page, '/practice/jobs/users%2F1/2');
-  await page.getByText('There is no such page').waitFor();
-  await visit(page, '/reviews/list?by=repo&value=../..');
-  assert.deepEqual(asked.filter((one) => !/^\/(v1\/(session|live|namespaces\/default\/|practice\/jobs\/script-generation$|reviews\/repos\/%252E%252E\/%252E%252E)|assets|limits|practice|reviews)/.test(one)), []);
-  assert.ok(asked.includes('/v1/namespaces/default/limits/entities/%252E%252E/%252E%252E') || asked.includes('/v1/namespaces/default/limits/plan'), 'the level is asked for as a name');
-});
-
-for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
-  test(`a drag over one day of an org in ${zone} selects that day`, async () => {
-    const org = `lists-${zone.split('/')[1].toLowerCase().replace('_', '-')}`;
-    await api('PUT', `/api/v1/orgs/${org}`, { org_name: org, timezone: zone, quota_scope: 'ORG', model_ordering: ['premium'], quotas: { premium: 1_000_000 } });
-    const page = await open();
-    await visit(page, `/budgets/${org}`);
-    const box = await page.locator('.u-over').first().boundingBox();
-    // 31 days, and six tenths of a day on both sides.
-    const middle = box.x + box.width * (1 - 0.6 / 31.2);
-    await page.mouse.move(middle - 8, box.y + 40);
-    await page.mouse.down();
-    await page.mouse.move(middle + 8, box.y + 60, { steps: 4 });
-    await page.mouse.up();
-    const day = new Intl.DateTimeFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'short' }).format(new Date());
-    await page.getByText(`${day} to ${day}, days of ${zone}.`).waitFor();
-  });
-}
-
-test('a past day shows its last fallback among its hours', async () => {
-  const page = await open();
-  const sticky = { active_model_label: 'standard', previous_model_label: 'premium', activated_at: '2026-11-10T02:30:00Z', reason: 'QUOTA_EXCEEDED' };
-  await page.route('**/aggregates?from=2026-11-10&to=2026-11-10', async (route) => {
-    const response = await route.fetch();
-    const json = await response.json();
-    await route.fulfill({ json: { ...json, items: [{ ...json.items[0], sticky }] } });
-  });
-  await page.route('**/aggregates/2026-11-10/hours', (route) => route.fulfill({ json: { date: '2026-11-10', is_recorded: true, labels: ['premium'], hours: [{ start: '2026-11-10T02:00:00Z', spent_usd_micros: 5, models: { premium: 5 } }] } }));
-  await visit(page, '/budgets/lists-org?day=2026-11-10');
-  await page.getByRole('figure', { name: 'Spend by hour and model' }).getByText('last fallback').waitFor();
 });
 
 test('a list that is read again keeps its rows, its loaded pages and the focus', async () => {
@@ -194,21 +131,6 @@ test('a figure that could not be loaded is not known, and its request id is ther
   await page.route('**/v1/overview', (route) => route.fulfill({ status: 503, json: { detail: 'the store does not answer', request_id: 'f00e' } }));
   await page.goto(`${URL_BASE}/settings`);
   await page.getByRole('alert').getByText('f00e').waitFor();
-});
-
-test('a drag zooms, the address says the range, and Back undoes it', async () => {
-  const page = await open();
-  await visit(page, '/budgets/lists-org');
-  const before = page.url();
-  const box = await page.locator('.u-over').first().boundingBox();
-  await page.mouse.move(box.x + 100, box.y + 40);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 400, box.y + 60, { steps: 4 });
-  await page.mouse.up();
-  await page.waitForURL(/from=\d+&to=\d+/);
-  await eventually(() => page.getByLabel('Time range').inputValue(), 'custom');
-  await page.goBack();
-  assert.equal(page.url(), before);
 });
 
 test('every command that a page shows is one that weir understands', async () => {
