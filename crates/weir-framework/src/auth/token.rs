@@ -10,7 +10,6 @@ use quick_cache::sync::Cache;
 use ring::digest;
 use weir_table::{Error, Result};
 
-use super::{Identity, Proof};
 use super::claims::{Claims, TokenType, new_jti};
 use super::error::TokenError;
 use super::grant::Grants;
@@ -18,6 +17,7 @@ use super::jws;
 use super::scope_kind::ScopeKinds;
 use super::secret::Secret;
 use super::signing::{Jwks, Keyring};
+use super::{Identity, Proof};
 
 /// Capacity of the cache of verified tokens. Each takes a kilobyte or two.
 const VERIFIED_MAX: usize = 8 * 1024;

@@ -125,7 +125,12 @@ mod tests {
         let old = sample(at, &[("a", "gpt", (5, 1)), ("a", "quiet", (7, 0)), ("b", "gpt", (1, 0))]);
         let new = sample(
             at + Duration::from_secs(4),
-            &[("a", "gpt", (9, 1)), ("a", "quiet", (7, 0)), ("b", "gpt", (1, 2)), ("c", "x", (3, 0))],
+            &[
+                ("a", "gpt", (9, 1)),
+                ("a", "quiet", (7, 0)),
+                ("b", "gpt", (1, 2)),
+                ("c", "x", (3, 0)),
+            ],
         );
         let span = Span { old, new };
         assert!((span.secs() - 4.0).abs() < 1e-9);
