@@ -28,7 +28,7 @@ const VALUES_CAPACITY: usize = 128;
 
 /// A rate limit as its headers show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RateLimit {
+pub struct RateLimitHeader {
     /// The name, of letters, digits, `_`, `-` and `.`.
     pub name: Name,
     /// The quota of a window.
@@ -45,11 +45,11 @@ pub struct RateLimit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wait {
     /// The limit that was exceeded; sent in headers.
-    pub(crate) limit: Option<RateLimit>,
+    pub(crate) limit: Option<RateLimitHeader>,
     pub(crate) retry_after: RetryAfter,
 }
 
-impl RateLimit {
+impl RateLimitHeader {
     /// Adds the headers of this limit to a refusal.
     #[must_use]
     pub fn refuse(self, error: ApiError) -> ApiError {
@@ -98,9 +98,12 @@ impl RateLimit {
 
 /// Inserts `RateLimit` and `RateLimit-Policy` of a response that grants, with all `limits`. Both values share one
 /// allocation.
-pub fn granted<'a>(limits: impl Iterator<Item = &'a RateLimit> + Clone, headers: &mut HeaderMap) {
+pub fn granted<'a>(
+    limits: impl Iterator<Item = &'a RateLimitHeader> + Clone,
+    headers: &mut HeaderMap,
+) {
     let mut texts = Vec::with_capacity(VALUES_CAPACITY);
-    let mut list = |write: fn(&RateLimit, &mut Vec<u8>)| {
+    let mut list = |write: fn(&RateLimitHeader, &mut Vec<u8>)| {
         for (number, limit) in limits.clone().enumerate() {
             if number > 0 {
                 texts.extend_from_slice(b", ");
@@ -164,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_grant_lists_all_limits_in_both_headers() {
-        let limit = |name: &str, quota| RateLimit {
+        let limit = |name: &str, quota| RateLimitHeader {
             name: name.into(),
             quota,
             window_secs: 60,
@@ -183,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_refusal_has_both_forms_of_headers() {
-        let limit = RateLimit {
+        let limit = RateLimitHeader {
             name: "to\"ken".into(),
             quota: 10,
             window_secs: 60,

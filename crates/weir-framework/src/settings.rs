@@ -100,7 +100,7 @@ pub fn defaults<C: confique::Config>() -> C {
 }
 
 /// The problem of one value of a section: its key without the section, and a description.
-pub type Problem = (&'static str, String);
+pub type SettingProblem = (&'static str, String);
 
 /// Checks that a number is in its range.
 #[must_use]
@@ -108,7 +108,7 @@ pub fn in_range<T: PartialOrd + std::fmt::Display>(
     key: &'static str,
     value: T,
     range: std::ops::RangeInclusive<T>,
-) -> Option<Problem> {
+) -> Option<SettingProblem> {
     let (least, most) = (range.start(), range.end());
     let problem = || (key, format!("is {value}; it must be from {least} to {most}"));
     (!range.contains(&value)).then(problem)

@@ -24,7 +24,7 @@ use weir_table::AnyBackend;
 use crate::limiter::error::LimiterError;
 use weir_framework::app::App;
 use weir_framework::client_address::site;
-use weir_framework::limits::RateLimit;
+use weir_framework::limits::RateLimitHeader;
 use weir_framework::{ApiError, Code};
 
 /// The namespace of the API's own limits.
@@ -260,7 +260,8 @@ fn refusal_of(
     detail: String,
 ) -> ApiError {
     let reset_secs = retry_after_ms.max(0).unsigned_abs().div_ceil(MS.unsigned_abs());
-    let limit = RateLimit { name: rate.name.into(), quota, window_secs, remaining, reset_secs };
+    let limit =
+        RateLimitHeader { name: rate.name.into(), quota, window_secs, remaining, reset_secs };
     let error = ApiError::new(Code::RATE_LIMIT_EXCEEDED, detail);
     limit.refuse(error.with("retry_after_ms", retry_after_ms).with("limit", rate.name))
 }

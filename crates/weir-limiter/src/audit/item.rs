@@ -3,7 +3,7 @@
 use ulid::Ulid;
 use weir_table::{Item, Value};
 
-use super::{Action, Event, NewEvent, json};
+use super::{AuditAction, AuditEvent, NewAuditEvent, json};
 use crate::{keys, time};
 
 const EVENT_ID: &str = "event_id";
@@ -20,7 +20,7 @@ const AFTER: &str = "after";
 pub(super) fn encode(
     (ns, listed): (&str, &str),
     id: String,
-    event: &NewEvent<'_>,
+    event: &NewAuditEvent<'_>,
     now_ms: i64,
     expires: i64,
 ) -> Item {
@@ -45,15 +45,15 @@ pub(super) fn encode(
 }
 
 /// Decodes an event. None, if its action is unknown to this version.
-pub(super) fn decode(item: &Item) -> Option<Event> {
+pub(super) fn decode(item: &Item) -> Option<AuditEvent> {
     let id = item.s(EVENT_ID).or_else(|| item.s("SK")?.strip_prefix(keys::AUDIT_SK))?;
     let from_id = Ulid::from_string(id).ok().and_then(|id| i64::try_from(id.timestamp_ms()).ok());
     let at_ms = from_id.or_else(|| item.s(TIMESTAMP).and_then(time::parse))?;
     let (before, after) = sides(item.get(DETAILS));
-    Some(Event {
+    Some(AuditEvent {
         id: id.to_owned(),
         at_ms,
-        action: Action::parse(item.s(ACTION)?)?,
+        action: AuditAction::parse(item.s(ACTION)?)?,
         subject: item.s(SUBJECT).unwrap_or_default().to_owned(),
         actor: item.s(ACTOR).unwrap_or_default().to_owned(),
         resource: item.s(RESOURCE).map(str::to_owned),

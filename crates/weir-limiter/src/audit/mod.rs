@@ -18,7 +18,7 @@ use crate::keys;
 use crate::limiter::{Limiter, Namespace};
 use crate::table::GSI1;
 
-audit_actions! { Action:
+audit_actions! { AuditAction:
     /// An entity was created.
     EntityCreated = "entity_created",
     /// An entity was updated.
@@ -47,23 +47,23 @@ audit_actions! { Action:
     BucketToppedUp = "bucket_topped_up",
 }
 
-impl Action {
+impl AuditAction {
     /// Whether the action is a deletion. A nearly full disk accepts it, and so its event.
     fn is_deletion(self) -> bool {
-        use Action::{EntityDeleted, LimitsDeleted, NamespaceDeleted, NamespacePurged};
+        use AuditAction::{EntityDeleted, LimitsDeleted, NamespaceDeleted, NamespacePurged};
         matches!(self, EntityDeleted | LimitsDeleted | NamespaceDeleted | NamespacePurged)
     }
 }
 
 /// An audit event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct AuditEvent {
     /// The id: a ULID, so that ids sort by time.
     pub id: String,
     /// The time of the action, in milliseconds since 1970.
     pub at_ms: i64,
     /// The action.
-    pub action: Action,
+    pub action: AuditAction,
     /// The subject: an entity, `$SYSTEM`, `$RESOURCE:{name}`, or a namespace's name.
     pub subject: String,
     /// The actor: who did it.
@@ -78,8 +78,8 @@ pub struct Event {
 
 /// An event that is about to be written.
 #[derive(Debug, Clone)]
-pub(crate) struct NewEvent<'a> {
-    pub(crate) action: Action,
+pub(crate) struct NewAuditEvent<'a> {
+    pub(crate) action: AuditAction,
     pub(crate) subject: &'a str,
     pub(crate) actor: &'a str,
     pub(crate) resource: Option<&'a str>,
@@ -95,7 +95,7 @@ impl<B: Backend> Limiter<B> {
     pub(crate) fn registry_audit_write(
         &self,
         id: &NamespaceId,
-        event: NewEvent<'_>,
+        event: NewAuditEvent<'_>,
         now_ms: i64,
     ) -> Result<Write> {
         self.event_write(keys::REGISTRY, id.as_str(), event, now_ms)
@@ -105,7 +105,12 @@ impl<B: Backend> Limiter<B> {
     ///
     /// # Errors
     /// The actor is empty, too long or has control characters.
-    pub(crate) fn audit_write(&self, ns: &str, event: NewEvent<'_>, now_ms: i64) -> Result<Write> {
+    pub(crate) fn audit_write(
+        &self,
+        ns: &str,
+        event: NewAuditEvent<'_>,
+        now_ms: i64,
+    ) -> Result<Write> {
         self.event_write(ns, ns, event, now_ms)
     }
 
@@ -114,7 +119,7 @@ impl<B: Backend> Limiter<B> {
         &self,
         ns: &str,
         listed: &str,
-        event: NewEvent<'_>,
+        event: NewAuditEvent<'_>,
         now_ms: i64,
     ) -> Result<Write> {
         checked_actor(event.actor).map_err(|problem| Error::invalid("actor", problem))?;
@@ -132,11 +137,20 @@ impl<B: Backend> Limiter<B> {
     ///
     /// # Errors
     /// As [`Namespace::audit`].
-    pub async fn registry_audit(&self, name: &str, range: &EventRange) -> Result<Listed<Event>> {
+    pub async fn registry_audit(
+        &self,
+        name: &str,
+        range: &EventRange,
+    ) -> Result<Listed<AuditEvent>> {
         self.events(keys::REGISTRY, name, range).await
     }
 
-    async fn events(&self, ns: &str, subject: &str, range: &EventRange) -> Result<Listed<Event>> {
+    async fn events(
+        &self,
+        ns: &str,
+        subject: &str,
+        range: &EventRange,
+    ) -> Result<Listed<AuditEvent>> {
         let query = Query::partition(self.table(), keys::audit_partition(ns, subject));
         let now_ms = self.now_ms();
         Ok(self.store().events(query, keys::audit_sort, range, now_ms, item::decode).await?)
@@ -148,7 +162,7 @@ impl<B: Backend> Namespace<B> {
     ///
     /// # Errors
     /// The cursor belongs to another list, or the store fails.
-    pub async fn audit(&self, subject: &str, range: &EventRange) -> Result<Listed<Event>> {
+    pub async fn audit(&self, subject: &str, range: &EventRange) -> Result<Listed<AuditEvent>> {
         self.limiter.events(self.id.as_str(), subject, range).await
     }
 
@@ -157,7 +171,7 @@ impl<B: Backend> Namespace<B> {
     ///
     /// # Errors
     /// As [`Namespace::audit`].
-    pub async fn audit_of_all(&self, range: &EventRange) -> Result<Listed<Event>> {
+    pub async fn audit_of_all(&self, range: &EventRange) -> Result<Listed<AuditEvent>> {
         let limiter = &self.limiter;
         let partition = keys::gsi1_audit(self.id.as_str());
         let query = Query::partition(limiter.table(), partition).index(GSI1);

@@ -8,7 +8,7 @@ use weir_table::{Backend, Write};
 
 use super::BucketView;
 use super::view::view;
-use crate::audit::{Action, NewEvent};
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::{IDEMPOTENCY_TTL_MS, LIMITS_MAX, TOKENS_MAX, TRIES_MAX};
 use crate::bucket::{Bucket, MILLI};
 use crate::error::{Error, Result};
@@ -54,10 +54,10 @@ impl Operation {
         json!([id.entity, id.resource, operation]).to_string()
     }
 
-    fn action(&self) -> Action {
+    fn action(&self) -> AuditAction {
         match self {
-            Operation::Reset => Action::BucketReset,
-            Operation::TopUp(_) => Action::BucketToppedUp,
+            Operation::Reset => AuditAction::BucketReset,
+            Operation::TopUp(_) => AuditAction::BucketToppedUp,
         }
     }
 
@@ -173,7 +173,7 @@ impl<B: Backend> Namespace<B> {
         actor: &str,
         now_ms: i64,
     ) -> Result<Write> {
-        let event = NewEvent {
+        let event = NewAuditEvent {
             action: operation.action(),
             subject: before.entity.as_str(),
             actor,

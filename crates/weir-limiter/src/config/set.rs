@@ -8,7 +8,7 @@ use super::check::check;
 use super::level::LevelRef;
 use super::registry::Registry;
 use super::{Level, LevelConfig, item};
-use crate::audit::{Action, NewEvent};
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::TRIES_MAX;
 use crate::error::{Error, Result};
 use crate::limiter::Namespace;
@@ -96,8 +96,11 @@ impl<B: Backend> Namespace<B> {
             Some(config) => Write::put(table(), item::encode(at, config, old)),
             None => Write::delete(table(), at.key()),
         };
-        let event = NewEvent {
-            action: change.after.as_ref().map_or(Action::LimitsDeleted, |_| Action::LimitsSet),
+        let event = NewAuditEvent {
+            action: change
+                .after
+                .as_ref()
+                .map_or(AuditAction::LimitsDeleted, |_| AuditAction::LimitsSet),
             subject: &at.subject(),
             actor,
             resource: at.named_resource(),

@@ -9,7 +9,7 @@ use weir_table::{Backend, Query, Write};
 
 use super::parents;
 use super::record::{self, CHILDREN, StoredEntity};
-use crate::audit::{Action, NewEvent};
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::{CALL_PAGES_MAX, TRIES_MAX};
 use crate::config::Level;
 use crate::error::{Error, Result};
@@ -62,8 +62,8 @@ impl<B: Backend> Namespace<B> {
             Some(parent) => self.read_entity(parent).await?,
             None => None,
         };
-        let event = NewEvent {
-            action: Action::EntityDeleted,
+        let event = NewAuditEvent {
+            action: AuditAction::EntityDeleted,
             subject: id.as_str(),
             actor,
             resource: None,

@@ -5,7 +5,7 @@ use weir_table::{Backend, Write};
 
 use super::record::{self, CHILDREN, StoredEntity};
 use super::{Entity, NewEntity, parents};
-use crate::audit::{Action, NewEvent};
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::TRIES_MAX;
 use crate::error::{Error, Result};
 use crate::ids::EntityId;
@@ -27,7 +27,7 @@ impl<B: Backend> Namespace<B> {
         actor: &str,
     ) -> Result<(Entity, bool)> {
         record::check(&entity)?;
-        self.write_entity(id, actor, Action::EntityUpdated, |_| Ok(entity.clone())).await
+        self.write_entity(id, actor, AuditAction::EntityUpdated, |_| Ok(entity.clone())).await
     }
 
     /// Sets or removes the parent of an entity. Without a parent it does not cascade.
@@ -40,7 +40,7 @@ impl<B: Backend> Namespace<B> {
         parent: Option<&EntityId>,
         actor: &str,
     ) -> Result<Entity> {
-        let action = Action::EntityParentChanged;
+        let action = AuditAction::EntityParentChanged;
         let written = self.write_entity(id, actor, action, |old| {
             let old = old.ok_or_else(|| Error::not_found("entity", id.as_str()))?;
             Ok(NewEntity {
@@ -57,7 +57,7 @@ impl<B: Backend> Namespace<B> {
         &self,
         id: &EntityId,
         actor: &str,
-        action: Action,
+        action: AuditAction,
         decide: impl Fn(Option<&Entity>) -> Result<NewEntity>,
     ) -> Result<(Entity, bool)> {
         for attempt in 0..TRIES_MAX {
@@ -122,7 +122,7 @@ impl<B: Backend> Namespace<B> {
     fn entity_events(&self, change: Change<'_>) -> Result<Vec<Write>> {
         let Change { old, after, action, actor, now_ms } = change;
         let event = |action| {
-            let event = NewEvent {
+            let event = NewAuditEvent {
                 action,
                 subject: after.id.as_str(),
                 actor,
@@ -132,9 +132,10 @@ impl<B: Backend> Namespace<B> {
             };
             self.limiter.audit_write(self.id.as_str(), event, now_ms)
         };
-        let Some(stored) = old else { return Ok(vec![event(Action::EntityCreated)?]) };
-        let moved = stored.entity.parent != after.parent && action != Action::EntityParentChanged;
-        let moved = moved.then(|| event(Action::EntityParentChanged));
+        let Some(stored) = old else { return Ok(vec![event(AuditAction::EntityCreated)?]) };
+        let moved =
+            stored.entity.parent != after.parent && action != AuditAction::EntityParentChanged;
+        let moved = moved.then(|| event(AuditAction::EntityParentChanged));
         [event(action)].into_iter().chain(moved).collect()
     }
 }
@@ -144,7 +145,7 @@ impl<B: Backend> Namespace<B> {
 struct Change<'a> {
     old: Option<&'a StoredEntity>,
     after: &'a Entity,
-    action: Action,
+    action: AuditAction,
     actor: &'a str,
     now_ms: i64,
 }

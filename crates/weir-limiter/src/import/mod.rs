@@ -14,7 +14,7 @@ use weir_table::{Backend, Get, Item, Name, Query, Store, Write};
 
 pub use report::{Counts, Kind, Problem, Report};
 
-use crate::audit::{Action, NewEvent};
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::error::{Error, Result};
 use crate::ids::NamespaceId;
 use crate::limiter::Limiter;
@@ -225,8 +225,8 @@ impl<S: Backend, B: Backend> Import<S, B> {
         if self.options.dry_run {
             return Ok(());
         }
-        let event = NewEvent {
-            action: Action::NamespaceImported,
+        let event = NewAuditEvent {
+            action: AuditAction::NamespaceImported,
             subject: target.name.as_str(),
             actor: &self.options.actor,
             resource: None,

@@ -4,7 +4,7 @@ use weir_table::expr::attr;
 use weir_table::{Backend, Write};
 
 use super::{DEFAULT, Record, State, record};
-use crate::audit::{Action, NewEvent};
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::TRIES_MAX;
 use crate::error::{Error, Result};
 use crate::ids::NamespaceName;
@@ -55,7 +55,7 @@ impl<B: Backend> Limiter<B> {
             let writes = vec![
                 Write::put(self.table(), record.by_name()).when(absent()),
                 Write::put(self.table(), record.by_id()).when(absent()),
-                self.namespace_event(Action::NamespaceCreated, None, &record, actor, now_ms)?,
+                self.namespace_event(AuditAction::NamespaceCreated, None, &record, actor, now_ms)?,
             ];
             if self.try_transact(writes).await? {
                 return Ok((record, true));
@@ -67,13 +67,13 @@ impl<B: Backend> Limiter<B> {
     /// The audit event of a change to a namespace, in the registry's trail.
     pub(super) fn namespace_event(
         &self,
-        action: Action,
+        action: AuditAction,
         before: Option<&Record>,
         after: &Record,
         actor: &str,
         now_ms: i64,
     ) -> Result<Write> {
-        let event = NewEvent {
+        let event = NewAuditEvent {
             action,
             subject: after.name.as_str(),
             actor,

@@ -8,7 +8,7 @@ use weir_table::{Backend, Write};
 
 use super::record::{DELETED, ID, STATUS};
 use super::{DEFAULT, Record, State};
-use crate::audit::Action;
+use crate::audit::AuditAction;
 use crate::bounds::TRIES_MAX;
 use crate::error::{Error, Result};
 use crate::ids::NamespaceName;
@@ -38,7 +38,7 @@ impl<B: Backend> Limiter<B> {
                 Record { state: State::Deleted, deleted_ms: Some(now_ms), ..active.clone() };
             let mark = set(STATUS, State::Deleted.as_str()).set(DELETED, time::rfc3339(now_ms));
             let is_active = attr(STATUS).eq(State::Active.as_str());
-            let event = Action::NamespaceDeleted;
+            let event = AuditAction::NamespaceDeleted;
             let writes = vec![
                 Write::delete(self.table(), keys::namespace(name))
                     .when(attr(ID).eq(active.id.as_str())),
@@ -75,7 +75,7 @@ impl<B: Backend> Limiter<B> {
             let active = Record { state: State::Active, deleted_ms: None, ..deleted.clone() };
             let mark = set(STATUS, State::Active.as_str()).remove(DELETED);
             let is_deleted = attr(STATUS).eq(State::Deleted.as_str());
-            let event = Action::NamespaceRecovered;
+            let event = AuditAction::NamespaceRecovered;
             let writes = vec![
                 Write::put(self.table(), active.by_name()).when(attr("PK").absent()),
                 Write::update(self.table(), keys::namespace_id(&active.id), mark).when(is_deleted),

@@ -11,7 +11,7 @@ use weir_table::{Backend, Get, Item, Key, KeyValue, Query, Write, limits};
 
 use super::record::{EMPTY_SINCE, STATUS};
 use super::{Record, State};
-use crate::audit::Action;
+use crate::audit::AuditAction;
 use crate::bounds::{CALL_PAGES_MAX, PURGE_PAGE, PURGE_QUIET_MS, TRIES_MAX};
 use crate::error::{Error, Result};
 use crate::ids::{NamespaceId, NamespaceName};
@@ -45,7 +45,7 @@ impl<B: Backend> Limiter<B> {
             let mark = Write::update(self.table(), key, mark).when(unchanged);
             let mut writes = vec![mark.essential()];
             if removed.state == State::Deleted {
-                let event = Action::NamespacePurged;
+                let event = AuditAction::NamespacePurged;
                 writes.push(self.namespace_event(
                     event,
                     Some(&removed),

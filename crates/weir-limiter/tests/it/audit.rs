@@ -1,7 +1,7 @@
 //! The audit trail.
 
 use weir_limiter::Error;
-use weir_limiter::audit::{Action, Event};
+use weir_limiter::audit::{AuditAction, AuditEvent};
 use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::entities::NewEntity;
 use weir_limiter::ids::Resource;
@@ -24,15 +24,15 @@ async fn named(scene: &Scene, name: &str) {
     scene.ns.put_entity(&entity("user-1"), new, "ann").await.unwrap();
 }
 
-async fn page(scene: &Scene, range: &EventRange) -> Listed<Event> {
+async fn page(scene: &Scene, range: &EventRange) -> Listed<AuditEvent> {
     scene.ns.audit("user-1", range).await.unwrap()
 }
 
-async fn all(scene: &Scene) -> Vec<Event> {
+async fn all(scene: &Scene) -> Vec<AuditEvent> {
     page(scene, &EventRange::default()).await.items
 }
 
-fn names(events: &[Event]) -> Vec<&str> {
+fn names(events: &[AuditEvent]) -> Vec<&str> {
     events.iter().map(|event| event.after.as_ref().unwrap()["name"].as_str().unwrap()).collect()
 }
 
@@ -120,7 +120,7 @@ async fn events_of_zae_limiter_are_read_or_ignored(scene: &Scene) {
     let events = all(scene).await;
     let recorded: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
     assert_eq!(recorded.len(), 2);
-    assert!(recorded.contains(&(Action::EntityCreated, "")));
+    assert!(recorded.contains(&(AuditAction::EntityCreated, "")));
     assert_eq!(events.iter().filter(|e| e.after.as_ref().unwrap()["name"] == "Bob").count(), 1);
 }
 

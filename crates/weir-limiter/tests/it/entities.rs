@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_limiter::audit::Action;
+use weir_limiter::audit::AuditAction;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::entities::{Entity, NewEntity};
@@ -86,7 +86,7 @@ async fn an_entity_is_created_and_replaced(scene: &Scene) {
     assert_eq!((same, new), (second, false), "nothing changed, so nothing was written");
     let events = scene.ns.audit("user-1", &EventRange::default()).await.unwrap().items;
     let actions: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
-    assert_eq!(actions, [(Action::EntityUpdated, "bob"), (Action::EntityCreated, "ann")]);
+    assert_eq!(actions, [(AuditAction::EntityUpdated, "bob"), (AuditAction::EntityCreated, "ann")]);
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
     assert_eq!(events[0].after.as_ref().unwrap()["metadata"]["plan"], "gold");
     assert_eq!(events[1].before, None);
@@ -154,7 +154,7 @@ async fn a_hierarchy_has_at_most_two_levels(scene: &Scene) {
     put(ns, "top", with_parent("child", false)).await;
     let events = ns.audit("child", &EventRange::default()).await.unwrap().items;
     let actions: Vec<_> = events.iter().map(|event| event.action).collect();
-    use Action::{EntityCreated, EntityParentChanged};
+    use AuditAction::{EntityCreated, EntityParentChanged};
     assert_eq!(actions, [EntityParentChanged, EntityParentChanged, EntityCreated]);
 }
 
@@ -341,7 +341,7 @@ async fn a_deleted_entity_leaves_only_usage_and_audit(scene: &Scene) {
     assert_eq!((counts.i64("gpt"), counts.i64("_default_")), (Some(1), None));
     assert!(scene.store.get(&Get::new(table(scene), key)).await.unwrap().is_some());
     let events = scene.ns.audit("user-1", &EventRange::default()).await.unwrap().items;
-    assert_eq!((events[0].action, &events[0].after), (Action::EntityDeleted, &None));
+    assert_eq!((events[0].action, &events[0].after), (AuditAction::EntityDeleted, &None));
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
 }
 

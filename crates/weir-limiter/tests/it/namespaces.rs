@@ -1,7 +1,7 @@
 //! Namespaces: created, used, deleted, recovered, purged.
 
 use weir_limiter::Error;
-use weir_limiter::audit::Action;
+use weir_limiter::audit::AuditAction;
 use weir_limiter::bounds::{NAMESPACE_TTL_MS, PURGE_QUIET_MS};
 use weir_limiter::entities::NewEntity;
 use weir_limiter::ids::NamespaceName;
@@ -116,7 +116,7 @@ async fn a_deleted_namespace_is_recovered_with_its_data(scene: &Scene) {
     assert!(is_missing(scene.limiter.recover_namespace(&name("none"), "ann").await));
     let events = scene.limiter.registry_audit("team", &EventRange::default()).await.unwrap().items;
     let actions: Vec<_> = events.iter().map(|event| event.action).collect();
-    use Action::{NamespaceCreated, NamespaceDeleted, NamespaceRecovered};
+    use AuditAction::{NamespaceCreated, NamespaceDeleted, NamespaceRecovered};
     assert_eq!(actions, [NamespaceRecovered, NamespaceDeleted, NamespaceCreated]);
 }
 

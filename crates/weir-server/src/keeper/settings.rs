@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 use weir_framework::networks::Networks;
-use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
+use weir_framework::settings::{SettingProblem, defaults, in_range, object_store_problem};
 use weir_keeper::catalog::{LABELS_EXAMPLE, ModelCatalog};
 use weir_keeper::ids::Label;
 use weir_keeper::table::Tables;
@@ -98,7 +98,7 @@ impl Default for Settings {
 impl Settings {
     /// Problems of single values.
     #[must_use]
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<SettingProblem> {
         let ranges = [
             in_range("retention_days", self.retention_days, 1..=3650),
             in_range("catch_up_secs", self.catch_up_secs, 10..=DAY_SECS),

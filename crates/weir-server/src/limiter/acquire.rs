@@ -21,7 +21,7 @@ use super::traffic::traffic;
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::app::App;
 use weir_framework::extract::{FastBody, Query};
-use weir_framework::limits::{self, RateLimit};
+use weir_framework::limits::{self, RateLimitHeader};
 use weir_framework::prelude::json;
 use weir_framework::time::time;
 use weir_framework::{ApiError, Code};
@@ -146,9 +146,9 @@ fn refusal(refused: Refused) -> ApiError {
 }
 
 /// A limit in the form of the `RateLimit` headers: its capacity per the time that an empty bucket takes to fill.
-fn rate_limit(status: &acquire::LimitStatus, reset_ms: i64) -> RateLimit {
+fn rate_limit(status: &acquire::LimitStatus, reset_ms: i64) -> RateLimitHeader {
     let available = convert::whole_tokens(status.available_milli);
-    RateLimit {
+    RateLimitHeader {
         name: status.limit.name.as_str().into(),
         quota: status.limit.capacity,
         window_secs: seconds_up(status.limit.rate().fill_ms()),
@@ -159,8 +159,8 @@ fn rate_limit(status: &acquire::LimitStatus, reset_ms: i64) -> RateLimit {
 
 /// The limits of a grant, for its headers. Where the entity and its parent have a limit of the same name, the one with
 /// less remaining counts. The time is the one until the limit is full.
-fn granted_limits(limits: &[acquire::LimitStatus]) -> Vec<RateLimit> {
-    let mut rates: Vec<RateLimit> = Vec::with_capacity(limits.len());
+fn granted_limits(limits: &[acquire::LimitStatus]) -> Vec<RateLimitHeader> {
+    let mut rates: Vec<RateLimitHeader> = Vec::with_capacity(limits.len());
     for status in limits {
         let rate = status.limit.rate();
         let level = Level { tokens: status.available_milli, remainder: 0 };

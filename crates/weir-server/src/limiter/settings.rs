@@ -1,7 +1,7 @@
 //! `[limiter]`: the settings of the limiter. Their defaults are those of the domain, which a test checks.
 
 use serde::{Deserialize, Serialize};
-use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
+use weir_framework::settings::{SettingProblem, defaults, in_range, object_store_problem};
 
 /// Rate limits.
 #[derive(Debug, Clone, Serialize, confique::Config)]
@@ -53,7 +53,7 @@ pub enum CountUsage {
 impl Settings {
     /// Problems of single values.
     #[must_use]
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<SettingProblem> {
         let archive = self.audit_archive.as_deref().and_then(object_store_problem);
         let ranges = [
             in_range("config_ttl_secs", self.config_ttl_secs, 0..=3600),

@@ -12,12 +12,12 @@ use super::error::PracticeError;
 use super::scopes::{PRACTICE, USER, WORKER};
 
 /// The access of a caller with the method of the request. An entity beyond it is "not found" for the caller.
-pub(crate) struct Reach {
+pub(crate) struct UserAccess {
     caller: Caller,
     access: Access,
 }
 
-impl Reach {
+impl UserAccess {
     /// Whether the caller reaches everything: with the scope `practice`, or `practice:read` and a safe method.
     pub(crate) fn is_everything(&self) -> bool {
         self.caller.0.grants.allows(&PRACTICE, &[], self.access)
@@ -52,12 +52,12 @@ impl Reach {
     }
 }
 
-impl FromRequestParts<App> for Reach {
+impl FromRequestParts<App> for UserAccess {
     type Rejection = PracticeError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reach, PracticeError> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<UserAccess, PracticeError> {
         let caller = Caller::from_request_parts(parts, app).await?;
         let access = if parts.method.is_safe() { Access::Read } else { Access::Write };
-        Ok(Reach { caller, access })
+        Ok(UserAccess { caller, access })
     }
 }

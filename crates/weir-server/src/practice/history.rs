@@ -19,7 +19,7 @@ use weir_practice::history::{NewRun as NewDomainRun, RunSummary};
 use weir_practice::ids::{HistoryId, UserId};
 use weir_practice::{Error, Result as DomainResult};
 
-use super::access::Reach;
+use super::access::UserAccess;
 use super::convert;
 use super::error::{PracticeError, Reply};
 use super::path::{HistoryPath, ReachedUser, practice};
@@ -46,12 +46,12 @@ pub(super) fn routes(api: Api) -> Api {
         (status = 201, description = "The run is recorded", body = PracticeRun)))]
 pub(crate) async fn record(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     Body(request): Body<NewRun>,
 ) -> Result<Response, PracticeError> {
     let mut new = convert::new_run(request)?;
-    if !reach.is_everything() {
-        own(&reach, &mut new)?;
+    if !access.is_everything() {
+        own(&access, &mut new)?;
         if let Some(user) = &new.user_id {
             practice(&app)?.access(user).await?.require_active()?;
         }
@@ -65,17 +65,17 @@ pub(crate) async fn record(
 }
 
 /// Makes a run that of the caller's user.
-fn own(reach: &Reach, new: &mut NewDomainRun) -> DomainResult<()> {
+fn own(access: &UserAccess, new: &mut NewDomainRun) -> DomainResult<()> {
     // Ids are of all users: whether one is taken says something about another user.
     if new.id.is_some() {
         let problem = "is for administrators; send an idempotency_key instead";
         return Err(Error::invalid("history_id", problem));
     }
     match &new.user_id {
-        Some(user) if reach.is_user(user) => Ok(()),
+        Some(user) if access.is_user(user) => Ok(()),
         Some(user) => Err(Error::not_found("user", user)),
         None => {
-            new.user_id = Some(only_user(reach, "user_id")?);
+            new.user_id = Some(only_user(access, "user_id")?);
             Ok(())
         }
     }
@@ -86,14 +86,14 @@ fn own(reach: &Reach, new: &mut NewDomainRun) -> DomainResult<()> {
     responses((status = 200, body = PracticeRun)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     HistoryPath(id): HistoryPath,
 ) -> Reply<PracticeRun> {
     let run = practice(&app)?.run(&id).await?;
-    if !run.summary.is_public && !is_own(&reach, &run.summary) {
+    if !run.summary.is_public && !is_own(&access, &run.summary) {
         return Err(Error::not_found("run", &id).into());
     }
-    Ok(Json(shown(&reach, convert::run(run))))
+    Ok(Json(shown(&access, convert::run(run))))
 }
 
 /// Makes a run public or private
@@ -103,13 +103,13 @@ pub(crate) async fn get(
     request_body = RunPatch, responses((status = 200, body = PracticeRun)))]
 pub(crate) async fn change(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     actor: Actor,
     HistoryPath(id): HistoryPath,
     Body(request): Body<RunPatch>,
 ) -> Reply<PracticeRun> {
-    check_own(&app, &reach, &id).await?;
-    let administrator = reach.is_everything().then(|| actor.name());
+    check_own(&app, &access, &id).await?;
+    let administrator = access.is_everything().then(|| actor.name());
     let practice = practice(&app)?;
     let changed = practice.set_run_visibility(&id, request.is_code_public, administrator).await?;
     Ok(Json(convert::run_summary(changed)))
@@ -120,14 +120,14 @@ pub(crate) async fn change(
     params(RunParam), request_body = NewHints, responses((status = 200, body = PracticeRun)))]
 pub(crate) async fn add_hints(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     HistoryPath(id): HistoryPath,
     Body(request): Body<NewHints>,
 ) -> Reply<PracticeRun> {
     if request.hints.is_empty() {
         return Err(Error::invalid("hints", "is empty").into());
     }
-    check_own(&app, &reach, &id).await?;
+    check_own(&app, &access, &id).await?;
     let changed = practice(&app)?.add_hints(&id, &request.hints).await?;
     Ok(Json(convert::run_summary(changed)))
 }
@@ -139,11 +139,11 @@ pub(crate) async fn add_hints(
     responses((status = 200, body = Page<PracticeRun>)))]
 pub(crate) async fn feed(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     Query(page): Query<PageParams>,
 ) -> Reply<Page<PracticeRun>> {
     let found = practice(&app)?.feed(&convert::page_request(page)?).await?;
-    Ok(page_response(found, |run| shown(&reach, convert::run_summary(run))))
+    Ok(page_response(found, |run| shown(&access, convert::run_summary(run))))
 }
 
 /// Lists the runs of a user, newest first
@@ -159,12 +159,12 @@ pub(crate) async fn list_of_user(
 }
 
 /// Checks that a run is one that the caller may change. The user of a run never changes.
-async fn check_own(app: &App, reach: &Reach, id: &HistoryId) -> Result<(), PracticeError> {
-    if reach.is_everything() {
+async fn check_own(app: &App, access: &UserAccess, id: &HistoryId) -> Result<(), PracticeError> {
+    if access.is_everything() {
         return Ok(());
     }
     let run = practice(app)?.run(id).await?;
-    if !is_own(reach, &run.summary) {
+    if !is_own(access, &run.summary) {
         return Err(Error::not_found("run", id).into());
     }
     if let Some(user) = &run.summary.user_id {
@@ -174,13 +174,13 @@ async fn check_own(app: &App, reach: &Reach, id: &HistoryId) -> Result<(), Pract
 }
 
 /// Whether a run is of the caller's user, or the caller reaches everything.
-fn is_own(reach: &Reach, run: &RunSummary) -> bool {
-    reach.is_everything() || run.user_id.as_ref().is_some_and(|user| reach.is_user(user))
+fn is_own(access: &UserAccess, run: &RunSummary) -> bool {
+    access.is_everything() || run.user_id.as_ref().is_some_and(|user| access.is_user(user))
 }
 
 /// A run as the caller sees it: without the user's id, if it is of another user.
-fn shown(reach: &Reach, run: PracticeRun) -> PracticeRun {
+fn shown(access: &UserAccess, run: PracticeRun) -> PracticeRun {
     let of = run.user_id.as_deref().and_then(|id| UserId::new(id).ok());
-    let is_shown = reach.is_everything() || of.is_some_and(|user| reach.is_user(&user));
+    let is_shown = access.is_everything() || of.is_some_and(|user| access.is_user(&user));
     if is_shown { run } else { PracticeRun { user_id: None, ..run } }
 }

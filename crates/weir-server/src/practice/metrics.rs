@@ -33,7 +33,7 @@ struct TypeLabel {
 
 /// The effect of a request on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum JobOutcome {
+pub(crate) enum JobEvent {
     /// The job was submitted.
     Submitted,
     /// A worker claimed it.
@@ -50,16 +50,16 @@ pub(crate) enum JobOutcome {
     LeaseLost,
 }
 
-impl JobOutcome {
+impl JobEvent {
     fn as_str(self) -> &'static str {
         match self {
-            JobOutcome::Submitted => "submitted",
-            JobOutcome::Claimed => "claimed",
-            JobOutcome::Completed => "completed",
-            JobOutcome::Failed => "failed",
-            JobOutcome::Retried => "retried",
-            JobOutcome::Cancelled => "cancelled",
-            JobOutcome::LeaseLost => "lease_lost",
+            JobEvent::Submitted => "submitted",
+            JobEvent::Claimed => "claimed",
+            JobEvent::Completed => "completed",
+            JobEvent::Failed => "failed",
+            JobEvent::Retried => "retried",
+            JobEvent::Cancelled => "cancelled",
+            JobEvent::LeaseLost => "lease_lost",
         }
     }
 }
@@ -83,7 +83,7 @@ impl PracticeMetrics {
     }
 
     /// Counts what a request did to a job.
-    pub(crate) fn job(&self, job_type: JobType, outcome: JobOutcome) {
+    pub(crate) fn job(&self, job_type: JobType, outcome: JobEvent) {
         let labels = JobLabels { r#type: job_type.as_str(), outcome: outcome.as_str() };
         self.jobs.get_or_create(&labels).inc();
     }

@@ -8,7 +8,7 @@
 //! | worker, with `practice:worker` | list, claim and report jobs, read what a job needs, and store task results |
 //!
 //! A path below `users/{id}` names a user, and others do not even exist for a user's token: the handler works with
-//! `access::Reach`, which returns 404 for them.
+//! `access::UserAccess`, which returns 404 for them.
 
 mod access;
 mod audit;

@@ -12,7 +12,7 @@ use weir_practice::jobs::JobRef;
 use weir_practice::kinds::JobType;
 use weir_table::AnyBackend;
 
-use super::access::Reach;
+use super::access::UserAccess;
 use super::error::PracticeError;
 
 /// Practice of the running server.
@@ -60,7 +60,7 @@ paths! {
     TaskPath(TaskId) = |id| id, { "id": TaskId }
 }
 
-/// The user `{id}`, whose data the caller may reach.
+/// The user `{id}`, whose data the caller may access.
 pub(crate) struct ReachedUser(pub(crate) UserId);
 
 impl FromRequestParts<App> for ReachedUser {
@@ -68,7 +68,7 @@ impl FromRequestParts<App> for ReachedUser {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, PracticeError> {
         let UserPath(id) = UserPath::from_request_parts(parts, app).await?;
-        Reach::from_request_parts(parts, app).await?.check_user(&id)?;
+        UserAccess::from_request_parts(parts, app).await?.check_user(&id)?;
         Ok(ReachedUser(id))
     }
 }

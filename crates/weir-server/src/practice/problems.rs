@@ -23,7 +23,7 @@ use weir_practice::counters::Counter;
 use weir_practice::test_cases::TestCaseAccess;
 use weir_practice::usage::Repair;
 
-use super::access::Reach;
+use super::access::UserAccess;
 use super::convert;
 use super::error::{PracticeError, Reply};
 use super::path::{ProblemPath, practice};
@@ -51,15 +51,15 @@ pub(super) fn routes(api: Api) -> Api {
     responses((status = 201, body = PracticeProblem)))]
 pub(crate) async fn create(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     actor: Actor,
     Body(request): Body<NewProblem>,
 ) -> Result<Created<PracticeProblem>, PracticeError> {
     let new = convert::new_problem(request)?;
-    if new.is_published && !reach.is_everything() {
+    if new.is_published && !access.is_everything() {
         return Err(Error::forbidden("only administrators publish problems").into());
     }
-    let created = viewer::create_problem(&app, &reach, new, actor.name()).await?;
+    let created = viewer::create_problem(&app, &access, new, actor.name()).await?;
     Ok(Created(convert::problem_summary(created)))
 }
 
@@ -70,11 +70,11 @@ pub(crate) async fn create(
     params(ProblemsParams, PageParams), responses((status = 200, body = Page<PracticeProblem>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     QueryParts((page, by)): QueryParts<(PageParams, ProblemsParams)>,
 ) -> Reply<Page<PracticeProblem>> {
     let (page, filter) = (convert::page_request(page)?, convert::problem_filter(&by)?);
-    let viewer = Viewer::of(&app, &reach).await?;
+    let viewer = Viewer::of(&app, &access).await?;
     let mut found = practice(&app)?.problems(&filter, &page).await?;
     found.items.retain(|problem| viewer.sees(problem));
     Ok(page_response(found, |problem| viewer.shown(convert::problem_summary(problem))))
@@ -87,12 +87,12 @@ pub(crate) async fn list(
     params(ProblemParam, ProblemIncludeParams), responses((status = 200, body = PracticeProblem)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     ProblemPath(at): ProblemPath,
     Query(params): Query<ProblemIncludeParams>,
 ) -> Reply<PracticeProblem> {
     let with_test_cases = convert::includes_test_cases(&params)?;
-    let viewer = Viewer::of(&app, &reach).await?;
+    let viewer = Viewer::of(&app, &access).await?;
     let practice = practice(&app)?;
     let problem = if with_test_cases {
         // Checked first: a caller who does not see the problem makes the server read nothing more.

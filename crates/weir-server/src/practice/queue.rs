@@ -16,7 +16,7 @@ use weir_framework::actor::Actor;
 use weir_framework::api::Api;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, QueryParts};
-use weir_framework::limits::RateLimit;
+use weir_framework::limits::RateLimitHeader;
 use weir_framework::page::{Page, PageParams, page_response};
 use weir_framework::prelude::Created;
 use weir_framework::{ApiError, Code};
@@ -26,7 +26,7 @@ use weir_practice::{Error, Result as DomainResult};
 
 use super::convert;
 use super::error::{PracticeError, Reply};
-use super::metrics::{JobOutcome, metrics};
+use super::metrics::{JobEvent, metrics};
 use super::path::{JobPath, JobTypePath, practice};
 use super::progress;
 use super::scopes::{ADMINISTRATOR, ANY_WORKER};
@@ -65,7 +65,7 @@ pub(crate) async fn submit(
     let submitted = practice(&app)?.submit_job(job_type, &convert::new_job(request)?).await?;
     let job = convert::job(submitted.job);
     if submitted.is_new {
-        metrics(&app)?.job(job_type, JobOutcome::Submitted);
+        metrics(&app)?.job(job_type, JobEvent::Submitted);
     }
     Ok(match submitted.is_new {
         true => Created(job).into_response(),
@@ -115,7 +115,7 @@ pub(crate) async fn claim(
     Body(request): Body<ClaimRequest>,
 ) -> Reply<ClaimedJob> {
     let claimed = practice(&app)?.claim_job(&job, &convert::claim(&request)?).await;
-    Ok(Json(convert::claimed(counted(&app, &job, JobOutcome::Claimed, claimed)?)))
+    Ok(Json(convert::claimed(counted(&app, &job, JobEvent::Claimed, claimed)?)))
 }
 
 /// Claims the next job of a type
@@ -135,7 +135,7 @@ pub(crate) async fn claim_next(
     let claim = convert::claim(&request)?;
     Ok(match practice(&app)?.claim_next_job(job_type, &claim).await? {
         Some(claimed) => {
-            metrics(&app)?.job(job_type, JobOutcome::Claimed);
+            metrics(&app)?.job(job_type, JobEvent::Claimed);
             Json(convert::claimed(claimed)).into_response()
         }
         None => {
@@ -181,7 +181,7 @@ pub(crate) async fn report(
 fn too_fast(retry_after_ms: i64) -> ApiError {
     let quota = u64::from(PROGRESS_STEPS_PER_SECOND_MAX);
     let detail = format!("the job has {quota} progress steps in this second");
-    let limit = RateLimit {
+    let limit = RateLimitHeader {
         name: "practice-progress-steps".into(),
         quota,
         window_secs: 1,
@@ -205,7 +205,7 @@ pub(crate) async fn complete(
     let fence = request.fence;
     let completion = convert::completion(request)?;
     let completed = practice(&app)?.complete_job(&job, fence, &completion).await;
-    Ok(Json(convert::job(counted(&app, &job, JobOutcome::Completed, completed)?)))
+    Ok(Json(convert::job(counted(&app, &job, JobEvent::Completed, completed)?)))
 }
 
 /// Ends the job that a worker holds with an error
@@ -219,7 +219,7 @@ pub(crate) async fn fail(
     Body(request): Body<FailJobRequest>,
 ) -> Reply<PracticeJob> {
     let failed = practice(&app)?.fail_job(&job, request.fence, &request.error_message).await;
-    Ok(Json(convert::job(counted(&app, &job, JobOutcome::Failed, failed)?)))
+    Ok(Json(convert::job(counted(&app, &job, JobEvent::Failed, failed)?)))
 }
 
 /// Puts a failed job back into the queue
@@ -231,7 +231,7 @@ pub(crate) async fn retry(
     JobPath(job): JobPath,
 ) -> Reply<PracticeJob> {
     let retried = practice(&app)?.retry_job(&job, actor.name()).await;
-    Ok(Json(convert::job(counted(&app, &job, JobOutcome::Retried, retried)?)))
+    Ok(Json(convert::job(counted(&app, &job, JobEvent::Retried, retried)?)))
 }
 
 /// Cancels a job that has not ended
@@ -245,14 +245,14 @@ pub(crate) async fn cancel(
     JobPath(job): JobPath,
 ) -> Reply<PracticeJob> {
     let cancelled = practice(&app)?.cancel_job(&job, actor.name()).await;
-    Ok(Json(convert::job(counted(&app, &job, JobOutcome::Cancelled, cancelled)?)))
+    Ok(Json(convert::job(counted(&app, &job, JobEvent::Cancelled, cancelled)?)))
 }
 
 /// The result of a request about a job, counted by its outcome.
 fn counted<T>(
     app: &App,
     job: &JobRef,
-    outcome: JobOutcome,
+    outcome: JobEvent,
     done: DomainResult<T>,
 ) -> Result<T, PracticeError> {
     if done.is_ok() {
@@ -264,7 +264,7 @@ fn counted<T>(
 /// The result of a request of a worker; a worker that no longer holds the job is counted.
 fn held<T>(app: &App, job: &JobRef, done: DomainResult<T>) -> Result<T, PracticeError> {
     if let Err(Error::LeaseLost { .. }) = &done {
-        metrics(app)?.job(job.job_type, JobOutcome::LeaseLost);
+        metrics(app)?.job(job.job_type, JobEvent::LeaseLost);
     }
     Ok(done?)
 }

@@ -17,9 +17,9 @@ pub(super) static WORKER: ScopeKind =
 
 /// For administrators, and for readers with a safe method.
 pub(super) const ADMINISTRATOR: RequiredScope = RequiredScope::Tenant(&PRACTICE);
-/// Also for the backend of a user; the handler asks [`Reach`](super::access::Reach) what it may see.
+/// Also for the backend of a user; the handler asks [`UserAccess`](super::access::UserAccess) what it may see.
 pub(super) const ANY_USER: RequiredScope = RequiredScope::AnyTenant(&USER);
 /// Also for workers.
 pub(super) const ANY_WORKER: RequiredScope = RequiredScope::Tenant(&WORKER);
-/// Also for users and workers; the handler asks [`Reach`](super::access::Reach) what they may see.
+/// Also for users and workers; the handler asks [`UserAccess`](super::access::UserAccess) what they may see.
 pub(super) const USER_OR_WORKER: RequiredScope = RequiredScope::AnyOf(&[&USER, &WORKER]);

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
+use weir_framework::settings::{SettingProblem, defaults, in_range, object_store_problem};
 use weir_practice::bounds::{
     JOB_ATTEMPTS_MAX, JOB_LEASE_MAX_MS, JOB_LEASE_MIN_MS, RETENTION_DAYS_MAX,
 };
@@ -97,7 +97,7 @@ impl Default for Settings {
 impl Settings {
     /// Problems of single values.
     #[must_use]
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<SettingProblem> {
         let days = |key, value| in_range(key, value, 1..=u64::from(RETENTION_DAYS_MAX));
         let lease = JOB_LEASE_MIN_MS.unsigned_abs()..=JOB_LEASE_MAX_MS.unsigned_abs();
         let archive = self.usage_archive_days.and_then(|value| {

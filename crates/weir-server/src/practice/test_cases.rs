@@ -21,7 +21,7 @@ use weir_practice::bounds::{BULK_BYTES_MAX, JSON_BODY_MAX};
 use weir_practice::ids::IdempotencyKey;
 use weir_practice::test_cases::bulk::{BulkFormat, BulkUpload, CheckedUpload};
 
-use super::access::Reach;
+use super::access::UserAccess;
 use super::convert;
 use super::error::{PracticeError, Reply};
 use super::path::{ProblemPath, TestCasePath, practice};
@@ -64,12 +64,12 @@ pub(crate) async fn add(
     responses((status = 200, body = Page<TestCase>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    reach: Reach,
+    access: UserAccess,
     ProblemPath(at): ProblemPath,
     Query(page): Query<PageParams>,
 ) -> Reply<Page<TestCase>> {
     let page = convert::page_request(page)?;
-    let (practice, viewer) = (practice(&app)?, Viewer::of(&app, &reach).await?);
+    let (practice, viewer) = (practice(&app)?, Viewer::of(&app, &access).await?);
     if let Viewer::Users(_) = viewer {
         viewer.check(&practice.problem(&at).await?.summary)?;
     }

@@ -14,7 +14,7 @@ use weir_framework::actor::Actor;
 use weir_framework::api::Api;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, FastBody, Query, QueryParts};
-use weir_framework::limits::RateLimit;
+use weir_framework::limits::RateLimitHeader;
 use weir_framework::page::{Page, PageParams, page_response};
 use weir_framework::problem::Problem;
 use weir_practice::usage::{Repair, UsageAnswer};
@@ -85,7 +85,7 @@ fn refusal(answer: &UsageAnswer, now_ms: u64) -> ApiError {
         format!("the user has used all {} {}s of the day", answer.limit.to_number(), answer.action);
     let error = ApiError::new(DAILY_LIMIT_EXCEEDED, detail).members(&body);
     let now_s = i64::try_from(now_ms / 1000).unwrap_or(i64::MAX);
-    let limit = RateLimit {
+    let limit = RateLimitHeader {
         name: answer.action.as_str().into(),
         quota: u64::try_from(answer.limit.to_number()).unwrap_or_default(),
         window_secs: DAY_SECS,

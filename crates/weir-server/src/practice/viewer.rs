@@ -11,7 +11,7 @@ use weir_practice::problems::{self, NewProblem, ProblemSummary, Registrar};
 use weir_practice::test_cases::TestCaseAccess;
 use weir_practice::{Error, Result};
 
-use super::access::Reach;
+use super::access::UserAccess;
 use super::error::PracticeError;
 use super::path::practice;
 
@@ -32,13 +32,13 @@ impl Viewer {
     ///
     /// # Errors
     /// All users of the caller are missing or inactive, or the store fails.
-    pub(super) async fn of(app: &App, reach: &Reach) -> Result<Viewer, PracticeError> {
-        if reach.is_everything() || reach.is_worker() {
+    pub(super) async fn of(app: &App, access: &UserAccess) -> Result<Viewer, PracticeError> {
+        if access.is_everything() || access.is_worker() {
             return Ok(Viewer::Everything);
         }
         let mut users = Vec::new();
         let mut refusal = None;
-        for id in reach.users() {
+        for id in access.users() {
             match practice(app)?.access(&id).await {
                 Ok(access) => match problems::Viewer::new(&access) {
                     Ok(viewer) => users.push(viewer),
@@ -91,12 +91,12 @@ impl Viewer {
     }
 }
 
-/// The only user of a caller that does not reach everything.
+/// The only user of a caller that does not access everything.
 ///
 /// # Errors
 /// The caller has several users.
-pub(super) fn only_user(reach: &Reach, field: &str) -> Result<UserId> {
-    let mut users = reach.users().into_iter();
+pub(super) fn only_user(access: &UserAccess, field: &str) -> Result<UserId> {
+    let mut users = access.users().into_iter();
     match (users.next(), users.next()) {
         (Some(user), None) => Ok(user),
         _ => Err(Error::invalid(field, "is missing; the token has the scopes of several users")),
@@ -109,15 +109,15 @@ pub(super) fn only_user(reach: &Reach, field: &str) -> Result<UserId> {
 /// A field is invalid, the problem exists, the user's plan does not allow it, or the store fails.
 pub(super) async fn create_problem(
     app: &App,
-    reach: &Reach,
+    access: &UserAccess,
     new: NewProblem,
     actor: &str,
 ) -> Result<ProblemSummary, PracticeError> {
     let practice = practice(app)?;
-    if reach.is_everything() || reach.is_worker() {
+    if access.is_everything() || access.is_worker() {
         return Ok(practice.create_problem(new, None, actor).await?);
     }
-    let user = only_user(reach, "user_id")?;
+    let user = only_user(access, "user_id")?;
     for _ in 1..REGISTRATION_TRIES {
         // A change of the user's plan in between forbids the creation; then the new plan decides.
         let writes = practice.problem_registration(&user).await?;

@@ -1,7 +1,7 @@
 //! `[reviews]`: the settings of reviews. Their defaults are those of the domain, which a test checks; so are the bounds.
 
 use serde::Serialize;
-use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
+use weir_framework::settings::{SettingProblem, defaults, in_range, object_store_problem};
 use weir_reviews::bounds::{INDEX_SHARDS_MAX, RETENTION_DAYS_MAX};
 use weir_reviews::consensus::{
     CATEGORY_PENALTY_RANGE, LINE_SLACK_RANGE, Options, THRESHOLD_RANGE, TITLE_WEIGHT_RANGE,
@@ -61,7 +61,7 @@ impl Default for Settings {
 impl Settings {
     /// Problems of single values.
     #[must_use]
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<SettingProblem> {
         let days = |key, value| in_range(key, value, 1..=u64::from(RETENTION_DAYS_MAX));
         let ranges = [
             days("review_days", self.review_days),

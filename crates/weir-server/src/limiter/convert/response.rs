@@ -197,7 +197,7 @@ pub(in crate::limiter) fn usage_summary(
     }
 }
 
-pub(in crate::limiter) fn audit_event(event: audit::Event) -> api::LimiterAuditEvent {
+pub(in crate::limiter) fn audit_event(event: audit::AuditEvent) -> api::LimiterAuditEvent {
     api::LimiterAuditEvent {
         id: event.id,
         at: time(event.at_ms),
