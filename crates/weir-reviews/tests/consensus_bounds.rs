@@ -6,7 +6,6 @@
     reason = "helpers of tests may do what the tests may"
 )]
 
-use std::fs;
 use std::time::Duration;
 
 use weir_reviews::bounds::{FINDINGS_MAX, MODELS_MAX, TEXT_MAX};
@@ -14,6 +13,7 @@ use weir_reviews::consensus::{Options, find};
 use weir_reviews::finding::{Finding, Severity};
 use weir_reviews::ids::{FindingId, ModelId};
 use weir_reviews::review::Consensus;
+use weir_testkit::cpu_time;
 
 /// Above the two seconds that an unoptimised build takes at most, and below what a quadratic algorithm takes.
 const CPU_TIME_MAX: Duration = Duration::from_secs(5);
@@ -43,13 +43,6 @@ fn timed(name: &str, findings: &[Finding]) -> Vec<Consensus> {
     println!("{name}: {} findings, {} groups, {time:?}", findings.len(), consensus.len());
     assert!(time < CPU_TIME_MAX, "{time:?}");
     consensus
-}
-
-/// The CPU time of this thread, which other load of the machine does not stretch; zero where Linux does not count it.
-fn cpu_time() -> Duration {
-    let counted = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanos = counted.split_ascii_whitespace().next().and_then(|nanos| nanos.parse().ok());
-    Duration::from_nanos(nanos.unwrap_or(0))
 }
 
 /// Words that look different to any filter, from a fixed sequence.

@@ -19,6 +19,7 @@
 //!
 //! [`FaultyDisk`] and [`SmallDisk`] fail and fill up on request.
 //! [`eventually`] waits for state that lags behind a write, and [`skip()`] records a test that cannot run on this machine.
+//! [`cpu_time()`] measures a computation whatever else the machine does.
 //!
 //! Because servers are shared, every test puts [`unique_prefix`] before its table names.
 //!
@@ -27,6 +28,7 @@
 //!
 //! The servers are installed by `make setup`, like other programs of tests, which [`installed`] finds.
 
+mod cpu_time;
 mod dynoxide;
 mod faulty_disk;
 pub mod ledger;
@@ -49,6 +51,7 @@ use std::env;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
+pub use cpu_time::cpu_time;
 pub use dynoxide::Dynoxide;
 pub use faulty_disk::FaultyDisk;
 pub use postgres::{Database, Postgres};
