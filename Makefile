@@ -15,6 +15,7 @@ export PATH := $(CURDIR)/.tools/bin:$(PATH)
 # The servers are shared by all tests of a run, because starting them takes seconds.
 # The test build makes this program; `cargo run` would compile its dependencies once more.
 WITH_SERVERS := $(TARGET)/debug/with-servers
+SKIPS := scripts/skips.sh $(TARGET)/skips.txt
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -65,7 +66,7 @@ test: setup check doc-tests tests size ## Install what is missing, run all check
 
 tests: ## Run the tests only (ARGS="-E 'test(name)'" selects some)
 	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run
-	@$(STEP) "tests" $(WITH_SERVERS) cargo nextest run --workspace --locked $(ARGS)
+	@$(STEP) "tests" $(SKIPS) $(WITH_SERVERS) cargo nextest run --workspace --locked $(ARGS)
 
 size: build-setup ## Build the release binary and check that it has less than 40 MiB
 	@$(STEP) "build" cargo build --release --locked --package weir
@@ -79,7 +80,7 @@ test-all: WITH_SERVERS := $(TARGET)/full/with-servers
 test-all: setup ## Run the tests at full length (hours): more rounds, more data, no time limits
 	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --cargo-profile full --no-run
 	@WEIR_TEST_ALL=1 $(STEP) "tests at full length" \
-		$(WITH_SERVERS) cargo nextest run --workspace --locked --cargo-profile full --profile all $(ARGS)
+		$(SKIPS) $(WITH_SERVERS) cargo nextest run --workspace --locked --cargo-profile full --profile all $(ARGS)
 
 sim: build-setup ## Simulate instances, clocks and faults from a seed (SEED=7 STEPS=10000, ARGS="--seeds 100")
 	@$(STEP) "build" cargo build --release --package weir-sim
