@@ -73,13 +73,30 @@ const ORDINARY_WORDS: &[(&str, &str)] = &[
     ("errand", "propagation task"),
     ("tend", "maintain"),
     ("Tally", "Accumulator"),
+    ("door", "listener, permit"),
+    ("doors", "listeners, permits"),
+    ("desk", "mailbox"),
+    ("desks", "mailboxes"),
+    ("bell", "waker"),
+    ("bells", "wakers"),
+    ("board", "status cell"),
+    ("boards", "status cells"),
+    ("hub", "context"),
+    ("hubs", "contexts"),
 ];
+
+/// Phrases for which there is an ordinary word.
+const ORDINARY_PHRASES: &[(&str, &str)] = &[("who asks", "caller"), ("no such thing", "not found")];
+
+/// Lines of a decision record.
+const ADR_LINES_MAX: usize = 100;
 
 /// Files with such a word, and why.
 const OTHER_WORDS: &[(&str, &str)] = &[
     ("crates/weir-limiter/src/aggregate/propagation_task.rs", "the key text of a stored item"),
     ("crates/weir-limiter/src/keys.rs", "the key text of a stored item"),
     ("crates/weir-reviews/src/consensus/concepts.rs", "a thesaurus has the words of others"),
+    ("crates/weir-server/src/demo/setup.rs", "the name of an app"),
 ];
 
 #[test]
@@ -100,6 +117,29 @@ fn ordinary_words_are_used() {
         }
     }
     no_longer_needed(OTHER_WORDS.iter().map(|(path, _)| *path), &needed);
+}
+
+#[test]
+fn ordinary_phrases_are_used() {
+    for source in sources() {
+        let text = source.code.to_lowercase();
+        for (phrase, ordinary) in ORDINARY_PHRASES {
+            assert!(!text.contains(phrase), "{} says {phrase:?}; say {ordinary}", source.path);
+        }
+    }
+}
+
+#[test]
+fn decision_records_are_short() {
+    let mut records = 0;
+    for entry in fs::read_dir(root().join("docs/adr")).unwrap() {
+        let path = entry.unwrap().path();
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        let max = ADR_LINES_MAX;
+        assert!(lines <= max, "{} has {lines} lines; {max} are allowed", path.display());
+        records += 1;
+    }
+    assert!(records > 10, "only {records} decision records are found");
 }
 
 #[test]
@@ -147,11 +187,17 @@ fn crates_use_only_those_below_them() {
     let manifests = manifests();
     let names: BTreeSet<&str> = manifests.keys().map(String::as_str).collect();
     for (name, manifest) in &manifests {
-        let used = dependencies(manifest);
-        let ours = used.iter().filter(|used| names.contains(used.as_str()));
+        let used = dependencies(manifest, &["dependencies", "build-dependencies"]);
+        let in_tests = dependencies(manifest, &["dev-dependencies"]);
         if let Some((_, allowed)) = MAY_USE.iter().find(|(may_use, _)| may_use == name) {
-            for used in ours {
+            for used in used.iter().filter(|used| names.contains(used.as_str())) {
                 assert!(allowed.contains(&used.as_str()), "{name} may not use {used}");
+            }
+            // Tests may use what the crate may, the crate itself with other features, and the kit.
+            for used in in_tests.iter().filter(|used| names.contains(used.as_str())) {
+                let is_fine =
+                    allowed.contains(&used.as_str()) || used == name || used == "weir-testkit";
+                assert!(is_fine, "tests of {name} may not use {used}");
             }
         } else {
             assert!(["weir", "weir-bench"].contains(&name.as_str()), "which layer is {name} in?");
@@ -205,9 +251,10 @@ fn manifests() -> BTreeMap<String, toml::Table> {
     crates().into_iter().map(read).collect()
 }
 
-fn dependencies(manifest: &toml::Table) -> BTreeSet<String> {
-    let table = manifest.get("dependencies").and_then(toml::Value::as_table);
-    table.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+/// The dependencies in these tables of a manifest.
+fn dependencies(manifest: &toml::Table, tables: &[&str]) -> BTreeSet<String> {
+    let tables = tables.iter().filter_map(|table| manifest.get(*table)?.as_table());
+    tables.flatten().map(|(name, _)| name.clone()).collect()
 }
 
 /// All sources of all crates, without files that hold only tests.

@@ -75,7 +75,7 @@ struct Member {
     demand: u64,
 }
 
-/// Everybody who asks for tokens.
+/// The entities that acquire tokens.
 fn members() -> Result<Vec<Member>> {
     let mut people = everybody();
     let mut members = Vec::new();
