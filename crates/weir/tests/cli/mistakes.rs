@@ -145,17 +145,15 @@ fn an_argument_that_is_no_text_is_a_mistake() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("invalid UTF-8"), "{said}");
     }
-    let data = OsStr::from_bytes(b"--data=other\xff");
-    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#).ok();
-    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"c"}'"#).ok();
-    std::fs::rename(home.path("weir-data"), home.path("").join(OsStr::from_bytes(b"other\xff")))
-        .unwrap();
-    let output = home
-        .command()
-        .args(["table", "scan", "orders", "--limit", "1"])
-        .arg(data)
-        .output()
-        .unwrap();
+    for sort in ["b", "c"] {
+        let item = format!("{{\"PK\":\"a\",\"SK\":\"{sort}\"}}");
+        home.weir(&format!("table put orders --plain --item '{item}'")).ok();
+    }
+    let config = OsStr::from_bytes(b"weir\xff.toml");
+    std::fs::write(home.path("").join(config), "").unwrap();
+    let scan = ["table", "scan", "orders", "--limit", "1"];
+    let output = home.command().arg("--config").arg(config).args(scan).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success() && said.contains("the same command with --cursor "), "{said}");
+    assert!(said.contains("the same command with --cursor "), "{said}");
 }

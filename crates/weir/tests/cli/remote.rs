@@ -149,7 +149,7 @@ fn a_server_that_cannot_be_reached_is_explained() {
     weir(&format!("http://{free}")).fails(1, &["nothing listens on", "--url"]);
     weir("http://weir.invalid").fails(1, &["weir.invalid", "cannot be looked up"]);
     weir("weir.example.com").fails(2, &["is not an address like https://"]);
-    weir("https://user:pass@x").fails(2, &["is not an address like https://"]);
+    weir("https://x/?a=b").fails(2, &["is not an address like https://"]);
     home.weir("--url http://x --token-file none.txt token list").fails(2, &["none.txt"]);
     for line in
         ["--url https://u:pass-word@x token list", "--url https://u:pass-word@x tables list"]
