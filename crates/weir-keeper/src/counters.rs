@@ -129,15 +129,10 @@ impl Counters {
         spend.unwrap_or(MicroUsd::SATURATED)
     }
 
-    /// The write that increments a shard, creating it if absent. Zeros are not written.
+    /// The write that increments a shard and adds the cost of each hour of the day, creating the shard if absent. Zeros are not
+    /// written.
     #[must_use]
-    pub fn add_to_shard(&self, table: Name, key: Key, now_ms: i64, expires_ms: i64) -> Write {
-        self.add_hours_to_shard(table, key, now_ms, expires_ms, &BTreeMap::new())
-    }
-
-    /// Like [`Counters::add_to_shard`], and adds the cost of each hour of the day.
-    #[must_use]
-    pub(crate) fn add_hours_to_shard(
+    pub fn add_to_shard(
         &self,
         table: Name,
         key: Key,
@@ -211,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_shard_is_incremented() {
-        let write = some().add_to_shard("t".into(), key(), 1_999, 90_000);
+        let write = some().add_to_shard("t".into(), key(), 1_999, 90_000, &BTreeMap::new());
         let Action::Update(_, update) = write.action else { panic!("an update") };
         let once = apply(&update, &Item::new()).unwrap();
         assert_eq!(Counters::decode(&once).unwrap(), some());

@@ -64,8 +64,6 @@ audit_actions! { AuditAction:
     JobCancelled = "job_cancelled",
     /// A failed job was put back into its queue.
     JobRetried = "job_retried",
-    /// An ended job was deleted.
-    JobDeleted = "job_deleted",
     /// Counters were recomputed from what they count.
     CountersRecomputed = "counters_recomputed",
     /// Records were copied from another database.
@@ -76,12 +74,12 @@ impl AuditAction {
     /// Whether the action deletes or ends something. A nearly full disk accepts it, and so its event.
     fn is_deletion(self) -> bool {
         use AuditAction::{
-            JobCancelled, JobDeleted, PlanDeleted, ProblemDeleted, ProblemPurged, UserDeactivated,
-            UserErased, UserErasureFinished,
+            JobCancelled, PlanDeleted, ProblemDeleted, ProblemPurged, UserDeactivated, UserErased,
+            UserErasureFinished,
         };
         match self {
             UserDeactivated | UserErased | UserErasureFinished | PlanDeleted => true,
-            ProblemDeleted | ProblemPurged | JobCancelled | JobDeleted => true,
+            ProblemDeleted | ProblemPurged | JobCancelled => true,
             _ => false,
         }
     }

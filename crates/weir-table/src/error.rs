@@ -132,12 +132,6 @@ impl Error {
         matches!(self, Error::Conflict)
     }
 
-    /// Whether the store is throttling.
-    #[must_use]
-    pub fn is_throttled(&self) -> bool {
-        matches!(self, Error::Throttled)
-    }
-
     /// Whether a later retry may help.
     #[must_use]
     pub fn is_transient(&self) -> bool {

@@ -58,7 +58,7 @@ impl CounterIncrement {
     /// The write that applies the increment.
     pub(crate) fn write(self, table: Name, now_ms: i64) -> Write {
         let until_ms = self.expires_at_ms;
-        self.counters.add_hours_to_shard(table, self.key, now_ms, until_ms, &self.hours)
+        self.counters.add_to_shard(table, self.key, now_ms, until_ms, &self.hours)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Concurrent increments of counters, and late writes of totals.
 
+use std::collections::BTreeMap;
+
 use weir_keeper::counters::Counters;
 use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{AppId, Label, OrgId, Scope};
@@ -32,8 +34,10 @@ async fn nothing_is_lost_or_counted_twice(scene: &Scene) {
             for _ in 0..EACH {
                 let tokens = TokenUse { input: 1, ..TokenUse::default() };
                 let one = Counters::one(MicroUsd(writer), tokens);
-                let add =
-                    |scope| one.add_to_shard(table.clone(), shard(scope), 0, 4_000_000_000_000);
+                let hours = BTreeMap::new();
+                let add = |scope| {
+                    one.add_to_shard(table.clone(), shard(scope), 0, 4_000_000_000_000, &hours)
+                };
                 // The org's counter and the app's in one transaction.
                 let writes = scopes().each_ref().map(add).to_vec();
                 assert!(keeper.transact(writes).await.unwrap().is_applied());

@@ -1,5 +1,7 @@
 //! A sum never leaves a budget open: it stops at its bound, and what cannot be summed is closed.
 
+use std::collections::BTreeMap;
+
 use weir_keeper::Error;
 use weir_keeper::aggregate::AggregateReport;
 use weir_keeper::bounds::{SUBMISSION_USD_MICROS_MAX, TOKENS_MAX};
@@ -31,7 +33,8 @@ async fn select(scene: &Scene, who: &Spender, force: bool) -> weir_keeper::selec
 async fn add_to_shard(scene: &Scene, who: &Spender, shard: u8, counters: Counters) {
     let table = scene.keeper.tables().usage_agg_sharded.clone();
     let key = keys::usage(&who.one(), &label("premium"), shard, today());
-    let add = counters.add_to_shard(table, key, scene.keeper.now_ms(), 4_000_000_000_000);
+    let (now_ms, hours) = (scene.keeper.now_ms(), BTreeMap::new());
+    let add = counters.add_to_shard(table, key, now_ms, 4_000_000_000_000, &hours);
     scene.store.write(add).await.unwrap();
 }
 

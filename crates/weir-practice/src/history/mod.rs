@@ -124,14 +124,6 @@ pub struct RunSummary {
     pub updated_s: i64,
 }
 
-impl RunSummary {
-    /// Whether a user may view the run: it is public or their own.
-    #[must_use]
-    pub fn is_visible_to(&self, user: &UserId) -> bool {
-        self.is_public || self.user_id.as_ref() == Some(user)
-    }
-}
-
 /// A run with its code and the results of its test cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {

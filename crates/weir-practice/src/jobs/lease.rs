@@ -182,10 +182,4 @@ impl<B: weir_table::Backend> Practice<B> {
     pub(super) fn reset_attempts(&self, job: &JobRef, fence: u64) -> Write {
         self.lease_update(job, set(ATTEMPTS, 0), attr(FENCE).eq(fence))
     }
-
-    /// Forgets the newest progress step of a job that is deleted. The item stays: a job that gets the id again must have a
-    /// larger fencing number.
-    pub(super) fn forget_step(&self, job: &JobRef, beat: Beat) -> Write {
-        self.lease_update(job, set(ATTEMPTS, 0).remove(STEP), is_unchanged(beat))
-    }
 }

@@ -3,7 +3,7 @@
 //! 1. A client submits a job. It is `PENDING`.
 //! 2. A worker claims it, by id or the oldest one, and gets a lease with a fencing number. The job is `PROCESSING`.
 //! 3. The worker extends the lease with heartbeats and progress steps, and ends the job: `COMPLETED` or `FAILED`.
-//! 4. An administrator puts a failed job back into the queue, cancels a job that has not ended, or deletes one that has.
+//! 4. An administrator puts a failed job back into the queue, or cancels a job that has not ended.
 //!
 //! A job has three items: `META` with its fields and its status, `IDX#STATUS` in the list of its status, and `IDX#LEASE`
 //! with its lease. The lease has an item of its own because heartbeats and progress steps are frequent and `META` is large.
@@ -23,7 +23,6 @@ mod lease;
 pub(crate) mod observe;
 mod progress;
 mod read;
-mod remove;
 mod submit;
 mod transition;
 mod work;

@@ -5,7 +5,7 @@
 //!    go. The sweep finds those that are left when it is killed between.
 //! 3. The item of the problem and the note go last; so [`Practice::resume_purges`] finishes what was killed.
 
-use weir_table::expr::{Condition, add, attr};
+use weir_table::expr::{Condition, attr};
 use weir_table::limits::TRANSACT_MAX;
 use weir_table::retry::{TRIES_MAX, pause};
 use weir_table::{Backend, Item, Query, Transacted, Verdict, Write};
@@ -17,7 +17,7 @@ use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::OBJECT_ORPHAN_MS;
 use crate::error::{Error, Result};
 use crate::ids::ProblemRef;
-use crate::item::{COUNT, CREATED, VERSION, secs};
+use crate::item::{COUNT, CREATED, secs};
 use crate::keys::{self, GSI2, META, index_attributes};
 use crate::practice::Practice;
 use crate::spill::{MarkedObject, object_names};
@@ -87,12 +87,7 @@ impl<B: Backend> Practice<B> {
         let event = NewAuditEvent { action, subject, actor, detail: None };
         writes.push(self.audit_write(event, now_ms)?);
         if let Some(user) = summary.registered_by.filter(|_| *is_counted) {
-            let count = Write::update(
-                table.clone(),
-                keys::problem_count(&user),
-                add(COUNT, -1).add(VERSION, 1),
-            );
-            writes.push(count.when(attr(COUNT).ge(1)));
+            writes.push(self.problem_release(&user).when(attr(COUNT).ge(1)));
         }
         match self.transact(writes).await? {
             Transacted::Applied => Ok(Some(new)),

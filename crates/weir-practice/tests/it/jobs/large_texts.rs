@@ -7,18 +7,16 @@ use weir_practice::objects::Objects;
 use weir_practice::{Error, Practice};
 use weir_testkit::watched::Strike;
 
-use super::samples::{SCRIPT, generated, new_script, script, step, worker};
+use super::samples::{SCRIPT, new_script, script, worker};
 use crate::problem_samples::noise;
 use crate::scene::{NOW_MS, Scene};
 
 scenes!(
     large_texts_are_read_back_whole,
     a_large_result_may_push_other_texts_out,
-    a_deleted_job_leaves_nothing,
     a_job_submitted_twice_leaves_no_objects,
     a_submission_that_fails_leaves_nothing_for_long,
     without_object_storage_the_field_is_named,
-    the_id_of_a_deleted_job_has_larger_fencing_numbers,
 );
 
 const MIB: usize = 1024 * 1024;
@@ -67,25 +65,6 @@ async fn a_large_result_may_push_other_texts_out(scene: &Scene) {
     assert_eq!(scene.object_names().await.len(), 1);
 }
 
-async fn a_deleted_job_leaves_nothing(scene: &Scene) {
-    let practice = &scene.practice;
-    practice.submit_job(SCRIPT, &large("1")).await.unwrap();
-    let error = practice.delete_job(&script("1"), "ann").await.unwrap_err();
-    assert!(error.is_conflict(), "{error}");
-    practice.cancel_job(&script("1"), "ann").await.unwrap();
-    practice.delete_job(&script("1"), "ann").await.unwrap();
-    scene.assert_empty().await;
-    assert!(practice.delete_job(&script("1"), "ann").await.unwrap_err().is_not_found());
-    // One that was killed after its transaction is finished by the sweep.
-    practice.submit_job(SCRIPT, &large("2")).await.unwrap();
-    practice.cancel_job(&script("2"), "ann").await.unwrap();
-    scene.watch.fail_once(1, Strike::After);
-    practice.delete_job(&script("2"), "ann").await.unwrap_err();
-    scene.watch.cancel();
-    practice.sweep_objects(NOW_MS + 1, 100).await.unwrap();
-    assert_eq!(scene.object_names().await, [""; 0]);
-}
-
 async fn a_job_submitted_twice_leaves_no_objects(scene: &Scene) {
     let practice = &scene.practice;
     assert!(practice.submit_job(SCRIPT, &large("1")).await.unwrap().is_new);
@@ -122,21 +101,4 @@ async fn without_object_storage_the_field_is_named(scene: &Scene) {
     let error = practice.submit_job(SCRIPT, &large("1")).await.unwrap_err().to_string();
     assert!(error.starts_with("solution_code: ") || error.starts_with("constraints: "), "{error}");
     assert_eq!(scene.items().await, 0);
-}
-
-async fn the_id_of_a_deleted_job_has_larger_fencing_numbers(scene: &Scene) {
-    let practice = &scene.practice;
-    let job = scene.submit("1").await;
-    practice.claim_job(&job, &worker("w")).await.unwrap();
-    practice.report_progress(&job, 1, &step("parse")).await.unwrap();
-    practice.fail_job(&job, 1, "it broke").await.unwrap();
-    practice.delete_job(&job, "ann").await.unwrap();
-    let again = scene.submit("1").await;
-    let found = practice.job(&again).await.unwrap().summary;
-    assert_eq!((found.last_step, found.attempts), (None, 0));
-    let page = weir_practice::list::PageRequest::default();
-    assert!(practice.progress(&again, &page).await.unwrap().items.is_empty());
-    assert_eq!(practice.claim_job(&again, &worker("w")).await.unwrap().lease.fence, 2);
-    let late = practice.complete_job(&again, 1, &generated()).await.unwrap_err();
-    assert!(matches!(late, Error::LeaseLost { .. }), "{late}");
 }
