@@ -110,6 +110,22 @@ fn text(value: &Value, at: &str) -> String {
     value.pointer(at).and_then(Value::as_str).unwrap().to_owned()
 }
 
+/// Makes limits on every level, and entities with buckets of which one has a parent that counts it.
+async fn make_limits(scene: &Scene) {
+    let put = Method::PUT;
+    let limits = json!({"limits": [{"name": "rpm", "capacity": 10, "refill_amount": 10,
+        "refill_period_seconds": 60}]});
+    for level in ["system", "resources/gpt-5", "entities/team/gpt-5", "entities/user-1/gpt-5"] {
+        scene.done(put.clone(), &format!("{LIMITS}/{level}"), &limits).await;
+    }
+    let child = json!({"name": "user-1", "parent": "team"});
+    scene.done(put.clone(), "/v1/namespaces/default/entities/user-1", &child).await;
+    for entity in ["user-1", "team"] {
+        let ask = json!({"entity": entity, "resource": "gpt-5", "consume": {"rpm": 1}});
+        scene.post("/v1/namespaces/default/acquire", &ask).await;
+    }
+}
+
 /// Makes something for every DELETE route to delete: the route and the path of the request, in an order in which all succeed.
 async fn deletions(scene: &Scene) -> Vec<(&'static str, String)> {
     let (put, post) = (Method::PUT, Method::POST);
@@ -124,18 +140,7 @@ async fn deletions(scene: &Scene) -> Vec<(&'static str, String)> {
     let price = json!({"model_id": "acme.model", "input_price_usd_micros_per_1m": 7,
         "output_price_usd_micros_per_1m": 7});
     let import = scene.post("/api/v1/prices", &json!({"prices": [price]})).await;
-    let limits = json!({"limits": [{"name": "rpm", "capacity": 10, "refill_amount": 10,
-        "refill_period_seconds": 60}]});
-    for level in ["system", "resources/gpt-5", "entities/team/gpt-5", "entities/user-1/gpt-5"] {
-        scene.done(put.clone(), &format!("{LIMITS}/{level}"), &limits).await;
-    }
-    // Both entities have a bucket, and one has a parent that counts it.
-    let child = json!({"name": "user-1", "parent": "team"});
-    scene.done(put.clone(), "/v1/namespaces/default/entities/user-1", &child).await;
-    for entity in ["user-1", "team"] {
-        let ask = json!({"entity": entity, "resource": "gpt-5", "consume": {"rpm": 1}});
-        scene.post("/v1/namespaces/default/acquire", &ask).await;
-    }
+    make_limits(scene).await;
     scene.done(put.clone(), "/v1/namespaces/doomed", &nothing).await;
     let plan = json!({"name": "Doomed", "max_hints_per_day": 1, "max_executions_per_day": 1});
     let plan = scene.post("/v1/practice/plans", &plan).await;
