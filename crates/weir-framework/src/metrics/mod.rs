@@ -117,6 +117,7 @@ pub struct Metrics {
     pub(crate) in_flight: Gauge,
     pub(crate) body_bytes_in_flight: Gauge,
     job_lag: Family<Job, Seconds>,
+    job_late: Family<Job, Gauge>,
     job_runs: Family<Job, Counter>,
     job_failures: Family<Job, Counter>,
     job_failed: Family<Job, Gauge>,
@@ -148,6 +149,7 @@ impl Metrics {
             in_flight: Gauge::default(),
             body_bytes_in_flight: Gauge::default(),
             job_lag: Family::default(),
+            job_late: Family::default(),
             job_runs: Family::default(),
             job_failures: Family::default(),
             job_failed: Family::default(),
@@ -179,6 +181,9 @@ impl Metrics {
         registry.register("http_body_bytes_in_flight", help, in_flight);
         let help = "How far the job is behind the changes that it follows";
         registry.register("job_lag_seconds", help, self.job_lag.clone());
+        let help =
+            "Whether the job is behind by more than a minute and three of its pauses: 0 or 1";
+        registry.register("job_late", help, self.job_late.clone());
         registry.register("job_runs", "Runs of the job, on all instances", self.job_runs.clone());
         let help = "Failed runs of the job, on all instances";
         registry.register("job_failures", help, self.job_failures.clone());
@@ -230,6 +235,7 @@ impl Metrics {
         for status in app.jobs().map(crate::jobs::Running::statuses).unwrap_or_default() {
             let job = Job { job: status.name };
             self.job_lag.get_or_create(&job).set(status.lag_ms as f64 / 1000.0);
+            self.job_late.get_or_create(&job).set(i64::from(status.late));
             set(&self.job_runs.get_or_create(&job), status.runs);
             set(&self.job_failures.get_or_create(&job), status.failures);
             let failed = status.last_outcome == Some(JobOutcome::Failed);

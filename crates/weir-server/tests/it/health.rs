@@ -70,6 +70,7 @@ const GAUGES: &[&str] = &[
     "weir_http_requests_in_flight",
     "weir_job_failed",
     "weir_job_lag_seconds",
+    "weir_job_late",
     "weir_keeper_aggregate_interval_seconds",
     "weir_keeper_aggregate_lag_seconds",
     "weir_keeper_quota_used_ratio",

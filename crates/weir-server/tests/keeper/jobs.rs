@@ -20,6 +20,7 @@ async fn every_job_runs_and_updates_metrics() {
     for line in [
         "weir_keeper_aggregate_lag_seconds 4",
         "weir_keeper_aggregate_interval_seconds 86400",
+        "weir_job_late{job=\"keeper-aggregate\"} 0",
         "weir_keeper_spend_usd_micros_total 1500000",
         "weir_keeper_quota_used_ratio{rank=\"1\"} 0.15",
         "weir_keeper_submissions_total{result=\"accepted\"} 1",
