@@ -16,7 +16,7 @@ const SHARED_FOR: Duration = Duration::from_secs(1);
 /// A store that takes longer than this to read an item is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
-/// The newest result, and the turn of the probe that renews it.
+/// The newest result. Its lock is held during a read, so that there is one read at a time.
 #[derive(Debug)]
 pub(crate) struct StoreCheck {
     newest: Mutex<Option<(Instant, Checked)>>,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_probe_that_gives_up_leaves_its_turn_to_the_next() {
+    async fn a_probe_that_gives_up_lets_the_next_read() {
         let check = StoreCheck::default();
         let never = check.share(std::future::pending());
         assert!(tokio::time::timeout(Duration::from_millis(10), never).await.is_err());
