@@ -163,15 +163,9 @@ pub fn main() -> ExitCode {
 
 /// The services, with the configured settings.
 fn services(loaded: &Loaded) -> Vec<Box<dyn Service>> {
-    let config = &loaded.config;
-    let settings = weir_server::Settings {
-        in_force: config::in_force(loaded).unwrap_or_default(),
-        limiter: config.limiter.clone(),
-        keeper: config.keeper.clone(),
-        reviews: config.reviews.clone(),
-        practice: config.practice.clone(),
-    };
-    weir_server::services(settings, &config.jobs)
+    let in_force = config::in_force(loaded).unwrap_or_default();
+    let settings = weir_server::Settings { in_force, ..loaded.config.services() };
+    weir_server::services(settings, &loaded.config.jobs)
 }
 
 async fn run(cli: Cli) -> Result<(), Failure> {

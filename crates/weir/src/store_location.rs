@@ -223,9 +223,7 @@ async fn open_embedded(
         if let Some(client) = Client::find(data).await? {
             return Ok(Tables::Server(client));
         }
-        let backup_folders =
-            [weir_server::reviews::RAW_FOLDER, weir_server::practice::OBJECTS_FOLDER];
-        let backup_folders = backup_folders.map(str::to_owned).to_vec();
+        let backup_folders = weir_server::BACKUP_FOLDERS.map(str::to_owned).to_vec();
         let key_files = [key_file::NAME, ADMIN_KEY_FILE].map(str::to_owned).to_vec();
         let options = Options { backup_folders, key_files, ..options.clone() };
         let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;

@@ -83,12 +83,9 @@ pub(crate) async fn run(args: BackupArgs, source: &Source) -> Result<(), Failure
 
 /// The keys and objects that the backup does not have.
 fn left_out(loaded: &Loaded, flags: &PassphraseFlags) -> Vec<String> {
-    let raw = loaded.config.reviews.raw.as_ref();
-    let raw = raw.map(|raw| format!("the raw outputs of reviews in {raw}"));
-    let objects = loaded.config.practice.objects.as_ref();
-    let objects =
-        objects.map(|objects| format!("large texts and archives of practice in {objects}"));
-    keys_left_out(loaded, flags).into_iter().chain(raw).chain(objects).collect()
+    let mut left_out = keys_left_out(loaded, flags);
+    left_out.extend(loaded.config.services().objects_elsewhere());
+    left_out
 }
 
 fn keys_left_out(loaded: &Loaded, flags: &PassphraseFlags) -> Vec<String> {

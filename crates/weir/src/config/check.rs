@@ -9,7 +9,6 @@ use super::{Config, Kind, listen, log};
 use crate::failure::Failure;
 use weir_framework::auth::CACHE_MAX_SECS;
 use weir_framework::auth::claims::ID_MAX;
-use weir_server::limiter::{Compat, table_problem};
 
 const DAY_S: u64 = 86_400;
 const MIB: u64 = 1 << 20;
@@ -59,16 +58,8 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     if let Some(problem) = log::level_problem(&config.log.level) {
         problems.push(loaded.wrong("log.level", problem));
     }
-    let services = [
-        ("limiter", config.limiter.problems()),
-        ("keeper", config.keeper.problems()),
-        ("reviews", config.reviews.problems()),
-        ("practice", config.practice.problems()),
-    ];
-    for (section, found) in services {
-        let named = |(key, problem)| loaded.wrong(&format!("{section}.{key}"), problem);
-        problems.extend(found.into_iter().map(named));
-    }
+    let found = config.services().problems();
+    problems.extend(found.into_iter().map(|(key, problem)| loaded.wrong(&key, problem)));
     problems
 }
 
@@ -80,18 +71,9 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     problems.extend(dynamodb_keys_of_embedded(loaded));
     problems.extend(impatient_feed(loaded));
     problems.extend(half_of_tls(loaded));
-    let (store, limits) = (&loaded.config.store, &loaded.config.limiter);
-    let prefix = store.table_prefix.as_deref().unwrap_or_default();
-    if let Some(problem) = table_problem(&limits.table, prefix, limits.compat) {
-        problems.push(loaded.wrong("limiter.table", problem));
-    }
-    let (key, table) = loaded.config.reviews.table_name();
-    if let Some(problem) = table_problem(&table, prefix, Compat::Own) {
-        problems.push(loaded.wrong(&format!("reviews.{key}"), problem));
-    }
-    if let Some(problem) = table_problem(&loaded.config.practice.table, prefix, Compat::Own) {
-        problems.push(loaded.wrong("practice.table", problem));
-    }
+    let prefix = loaded.config.store.table_prefix.as_deref().unwrap_or_default();
+    let found = loaded.config.services().table_problems(prefix);
+    problems.extend(found.into_iter().map(|(key, problem)| loaded.wrong(&key, problem)));
     if auth.refresh_token_secs < auth.access_token_secs {
         let problem =
             "is less than auth.access_token_secs; a refresh token outlives what it refreshes";

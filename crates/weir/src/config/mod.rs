@@ -72,3 +72,16 @@ pub(crate) struct Config {
     #[config(nested)]
     pub(crate) log: Log,
 }
+
+impl Config {
+    /// The sections of all services.
+    pub(crate) fn services(&self) -> weir_server::Settings {
+        weir_server::Settings {
+            limiter: self.limiter.clone(),
+            keeper: self.keeper.clone(),
+            reviews: self.reviews.clone(),
+            practice: self.practice.clone(),
+            in_force: Vec::new(),
+        }
+    }
+}

@@ -27,13 +27,7 @@ pub(super) async fn examine(location: &StoreLocation, config: &Config) -> Vec<Fi
 
 /// The schemas of all tables that a server uses.
 fn specs(config: &Config) -> Vec<TableSpec> {
-    let limiter = &config.limiter;
-    let shared = weir_limiter::settings::Compat::from(limiter.compat);
-    let shared = shared == weir_limiter::settings::Compat::Zae;
-    let mut specs = vec![weir_limiter::table::spec(&limiter.table, shared)];
-    specs.extend(weir_keeper::table::Tables::prefixed("").specs());
-    specs.push(weir_reviews::table::spec(&config.reviews.table_name().1.into()));
-    specs.push(weir_practice::table::spec(&config.practice.table.as_str().into()));
+    let mut specs = config.services().tables();
     specs.extend(auth::keys::tables());
     specs.push(security::keys::table());
     specs.extend([jobs::table_spec(), positions_spec(POSITIONS_TABLE)]);
