@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use weir_api::console::BudgetsOverview;
-use weir_framework::ApiError;
 use weir_framework::app::App;
+use weir_framework::{ApiError, Code};
 use weir_keeper::decide::Status;
 use weir_keeper::deletion::Deleted;
 use weir_keeper::ids::OrgId;
@@ -24,6 +24,8 @@ use crate::keeper::path::keeper;
 
 /// How long the figures of all orgs are remembered.
 const REMEMBERED: Duration = Duration::from_secs(5);
+/// How long a failure to read them is remembered, so that those who wait for the same read do not repeat it one after the other.
+const FAILURE_REMEMBERED: Duration = Duration::from_secs(1);
 /// Orgs that are added up at most.
 const ORGS_MAX: usize = 10_000;
 /// Orgs of a page.
@@ -44,9 +46,16 @@ pub(super) struct Figures {
     pub(super) is_complete: bool,
 }
 
-/// The figures of all orgs, as last read. Whoever reads them holds the lock, so that others wait for the same result.
+/// The figures of all orgs. Whoever reads them holds the lock, so that others wait for the same result.
 #[derive(Debug, Default)]
-pub(super) struct AllFigures(Mutex<Option<(Instant, Arc<Figures>)>>);
+pub(super) struct AllFigures(Mutex<LastRead>);
+
+/// The figures as last read, and when reading them failed.
+#[derive(Debug, Default)]
+struct LastRead {
+    figures: Option<(Instant, Arc<Figures>)>,
+    failed: Option<Instant>,
+}
 
 /// The figures of the orgs that a caller may read.
 pub(super) async fn figures(app: &App, orgs: &ReadableOrgs) -> Result<Arc<Figures>, KeeperError> {
@@ -60,13 +69,19 @@ pub(super) async fn figures(app: &App, orgs: &ReadableOrgs) -> Result<Arc<Figure
 async fn all(app: &App) -> Result<Arc<Figures>, KeeperError> {
     let AllFigures(last) = app.kept_by("console")?;
     let mut last = last.lock().await;
-    if let Some((at, figures)) = last.as_ref()
+    if let Some((at, figures)) = &last.figures
         && at.elapsed() < REMEMBERED
     {
         return Ok(Arc::clone(figures));
     }
-    let figures = Arc::new(read_all(app).await?);
-    *last = Some((Instant::now(), Arc::clone(&figures)));
+    if last.failed.is_some_and(|at| at.elapsed() < FAILURE_REMEMBERED) {
+        let detail = "reading the figures of all orgs failed a moment ago";
+        return Err(ApiError::new(Code::SERVICE_UNAVAILABLE, detail).into());
+    }
+    let read = read_all(app).await;
+    last.failed = read.is_err().then(Instant::now);
+    let figures = Arc::new(read?);
+    last.figures = Some((Instant::now(), Arc::clone(&figures)));
     Ok(figures)
 }
 
