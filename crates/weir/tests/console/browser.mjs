@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { afterEach } from 'node:test';
 
 const modules = process.env.WEIR_NODE_MODULES;
 const require = createRequire(modules ? path.join(modules, 'x.js') : import.meta.url);
@@ -37,12 +38,21 @@ export async function api(method, route, body) {
   return text ? JSON.parse(text) : null;
 }
 
-/** A page in its own browser context; `faults` collects console errors, exceptions and violations of the policy. */
+// A page follows live values, and a person may follow few: a test's pages are closed behind it.
+const opened = new Set();
+afterEach(async () => {
+  const contexts = [...opened];
+  opened.clear();
+  for (const context of contexts) await context.close();
+});
+
+/** A page in its own browser context, until the end of the test; `faults` collects console errors, exceptions and violations of the policy. */
 export async function openPage({ theme = 'light', phone = false } = {}) {
   const context = await (await launch()).newContext({
     viewport: phone ? { width: 390, height: 844 } : { width: 1440, height: 900 },
     colorScheme: theme, timezoneId: 'Europe/Berlin', permissions: ['clipboard-read', 'clipboard-write'],
   });
+  opened.add(context);
   const page = await context.newPage();
   page.faults = [];
   page.on('console', (message) => { if (message.type() === 'error') page.faults.push(`console: ${message.text()} (${message.location().url})`); });
@@ -121,6 +131,10 @@ export async function checkEverywhere(test, route, name) {
 }
 const pages = new Map();
 async function shared(mode, options) {
-  if (!pages.has(mode)) pages.set(mode, await open(options));
+  if (!pages.has(mode)) {
+    const page = await open(options);
+    opened.delete(page.context());
+    pages.set(mode, page);
+  }
   return pages.get(mode);
 }
