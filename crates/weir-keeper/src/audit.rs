@@ -84,11 +84,11 @@ pub struct AuditEvent {
     pub id: String,
     /// Time of the event, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What was done.
+    /// The action.
     pub action: AuditAction,
     /// Client id of the org or app that was changed.
     pub subject: String,
-    /// Who did it.
+    /// The caller who did it.
     pub actor: String,
     /// Further details; never a secret.
     pub detail: Option<String>,

@@ -92,11 +92,11 @@ pub struct AuditEvent {
     pub id: EventId,
     /// Time of the event, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What was done.
+    /// The action.
     pub action: AuditAction,
-    /// What was changed, like `user 12345` or `problem baekjoon/1000`.
+    /// The changed entity, like `user 12345` or `problem baekjoon/1000`.
     pub subject: String,
-    /// Who did it.
+    /// The caller who did it.
     pub actor: String,
     /// Further details; never personal data, which must not outlive its user.
     pub detail: Option<String>,
@@ -105,11 +105,11 @@ pub struct AuditEvent {
 /// An audit event about to be written.
 #[derive(Debug, Clone)]
 pub struct NewAuditEvent<'a> {
-    /// What was done.
+    /// The action.
     pub action: AuditAction,
-    /// What was changed, like `user 12345` or `problem baekjoon/1000`.
+    /// The changed entity, like `user 12345` or `problem baekjoon/1000`.
     pub subject: String,
-    /// Who did it.
+    /// The caller who did it.
     pub actor: &'a str,
     /// Further details; never personal data.
     pub detail: Option<String>,
