@@ -89,7 +89,7 @@ pub(super) fn backup(
         // Between two folds the base store is at exactly one sequence number.
         let _no_fold = engine.checkpointing.lock();
         engine.fold_active()?;
-        (engine.base.snapshot(), engine.base.applied()?)
+        (engine.base.snapshot()?, engine.base.applied()?)
     };
     let writing = |source| Error::io(format!("writing the backup {}", to.display()), source);
     let mut out = Checksummed::create(&to.join(DATA)).map_err(writing)?;

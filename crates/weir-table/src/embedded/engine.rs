@@ -18,6 +18,7 @@ use super::disk_space::{self, DiskSpace, Level};
 use super::feed::{BufferPool, ConsumerLag};
 use super::log::Log;
 use super::reader_pool::ReaderPool;
+use super::reopen::Reopening;
 use super::sweep::{self, SweepProgress};
 use super::{Options, Stats, WriteState};
 use crate::error::{Error, Result};
@@ -71,6 +72,8 @@ pub(super) struct Engine {
     pub(super) additions_in_place: AtomicU64,
     pub(super) additions_fallback: AtomicU64,
     pub(super) disk_space: DiskSpace,
+    pub(super) reopening: Mutex<Reopening>,
+    pub(super) base_reopened: AtomicU64,
     pub(super) sweeping: SweepProgress,
     /// As of the last checkpoint.
     pub(super) consumer_lags: Mutex<Vec<ConsumerLag>>,
@@ -158,6 +161,8 @@ impl Engine {
             additions_in_place: AtomicU64::new(0),
             additions_fallback: AtomicU64::new(0),
             disk_space: DiskSpace::new(options.free_bytes_min),
+            reopening: Mutex::default(),
+            base_reopened: AtomicU64::new(0),
             sweeping: SweepProgress::default(),
             consumer_lags: Mutex::default(),
             opened_ms: options.clock.now_ms(),
@@ -263,7 +268,7 @@ impl Engine {
             }
             self.log.check_taking()?;
             // Nothing is folded then, so there will be no room soon.
-            if self.disk_space.level() == Level::Reserved {
+            if self.disk_space.level() == Level::Reserved || self.disk_space.refuses_folds() {
                 return Err(Error::DiskFull);
             }
             // The timeout bounds the effect of a lost wake-up.
@@ -318,7 +323,8 @@ impl Engine {
     pub(super) fn stats(&self) -> Stats {
         let generations = self.generations.read().clone();
         let bytes = |generation: Option<Arc<Generation>>| generation.map_or(0, |one| one.bytes());
-        let older = bytes(generations.frozen) + bytes(generations.folded);
+        let frozen = generations.frozen.map(|frozen| frozen.generation);
+        let older = bytes(frozen) + bytes(generations.folded);
         Stats {
             last_seq: self.log.last_seq(),
             synced_seq: self.log.synced_seq(),
@@ -330,6 +336,7 @@ impl Engine {
             additions_fallback_total: self.additions_fallback.load(Ordering::Relaxed),
             disk_free_bytes: self.disk_space.free(),
             space_refusals_total: self.disk_space.refused_total() + self.log.dropped_total(),
+            base_reopened_total: self.base_reopened.load(Ordering::Relaxed),
             syncs: self.log.sync_durations(),
             expired_total: self.sweeping.removed_total(),
             sweep_backlog_ms: self.sweeping.backlog_ms(),
@@ -444,7 +451,11 @@ fn fold_loop(engine: &Engine, closing: &AtomicBool) {
         let is_thorough = engine.disk_space.level() != Level::Roomy;
         match engine.checkpoint(is_thorough) {
             Ok(()) => {}
-            Err(Error::DiskFull) => engine.room.notify_waiters(),
+            Err(Error::DiskFull) => {
+                engine.room.notify_waiters();
+                // Every refused writer requests a checkpoint.
+                std::thread::park_timeout(IDLE);
+            }
             Err(error) => {
                 engine.log.fail(error);
                 engine.room.notify_waiters();

@@ -116,7 +116,8 @@ impl Engine {
             let high = (now_secs + 1).to_be_bytes().to_vec();
             let chunk = self.read_chunk(KeyRange { low, high })?;
             self.note_backlog(&chunk);
-            self.base.remove(Space::Ttl, chunk.orphans)?;
+            let gone = self.base.remove(Space::Ttl, chunk.orphans);
+            gone.map_err(|error| self.base_failed(error))?;
             removed += self.expire_chunk(&chunk.due, &due, is_stopped)?;
             // The feed returns only what was handed to the operating system.
             self.log.flush(self.log.last_seq())?;

@@ -28,6 +28,7 @@ mod log_damage;
 mod memory;
 mod power;
 mod power_loss;
+mod preload;
 mod seed;
 mod trim;
 mod workload;
