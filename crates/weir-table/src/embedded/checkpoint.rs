@@ -26,7 +26,16 @@ impl Engine {
     /// Folds commits into the base store and trims the log. With `thorough` it persists the base store in between. Blocks.
     pub(super) fn checkpoint(&self, thorough: bool) -> Result<()> {
         let _one_at_a_time = self.checkpointing.lock();
-        let folded = self.fold_active()?;
+        let folded = match self.fold_active() {
+            // Deleting segments needs no room, and makes some.
+            Err(Error::DiskFull) => {
+                if let Err(error) = self.trim_log() {
+                    tracing::warn!(%error, "the log was not trimmed");
+                }
+                return Err(Error::DiskFull);
+            }
+            folded => folded?,
+        };
         let count = self.checkpoints.load(Ordering::Relaxed);
         // An idle store persists its last folds too, so that their part of the log can be trimmed.
         let is_idle = !folded && self.persisted.load(Ordering::Relaxed) < self.applied();

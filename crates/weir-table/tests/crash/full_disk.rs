@@ -347,6 +347,31 @@ async fn the_process_whose_base_store_finds_no_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_log_is_trimmed_though_nothing_can_be_folded() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 8 * MIB;
+    options.segment_bytes_max = 4_000;
+    options.checkpoint_interval = Duration::from_secs(600);
+    let store = workload::open(options).unwrap();
+    store.create_table(&TableSpec::new("table", "PK", Kind::S)).await.unwrap();
+    for number in 0..100 {
+        let item = Item::new().with("PK", number.to_string()).with("pad", "x".repeat(200));
+        store.write(Write::put("table", item).flushed()).await.unwrap();
+    }
+    disk.keep_files(true);
+    store.backend().checkpoint().await.unwrap();
+    let before = store.backend().stats().log_bytes;
+    disk.keep_files(false);
+    disk.leave_room(MIB);
+    let folded = store.backend().checkpoint().await;
+    assert!(matches!(folded, Err(Error::DiskFull)), "{folded:?}");
+    let after = store.backend().stats().log_bytes;
+    assert!(after <= 4_000 && before > 5 * after, "{before} bytes became {after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_fold_needs_room_for_its_bytes_and_few_files_are_a_full_disk() {
     let (folder, disk) = (Folder::new(), TestDisk::new());
     let mut options = Options::new(folder.data());
