@@ -2,11 +2,11 @@
 //! room again.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use weir_table::embedded::{Embedded, Options, WriteState};
+use weir_table::embedded::{self, Embedded, Options, WriteState};
 use weir_table::feed::Position;
 use weir_table::{Error, Get, Item, Key, Kind, Query, Store, TableSpec, Write};
 use weir_testkit::{SmallDisk, eventually, eventually_eq};
@@ -18,7 +18,7 @@ use crate::folder::Folder;
 use crate::power;
 use crate::preload::Library;
 use crate::seed::{self, Random};
-use crate::workload::{self, MAIN};
+use crate::workload::{self, Ack, MAIN, Run};
 
 const MIB: u64 = 1024 * 1024;
 /// Times that the disk of one store is filled.
@@ -347,6 +347,71 @@ async fn the_process_whose_base_store_finds_no_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_base_store_that_finds_no_room_loses_nothing_and_goes_on_without_a_restart() {
+    // The log has room; what it is folded into has not.
+    let Some(small) = SmallDisk::mount(3) else {
+        return;
+    };
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.data()).unwrap();
+    std::fs::create_dir_all(small.data()).unwrap();
+    std::os::unix::fs::symlink(small.data(), folder.data().join("store")).unwrap();
+    let mut options = Options::new(folder.data());
+    options.sweep_interval = None;
+    options.checkpoint_interval = Duration::from_millis(20);
+    // Nothing keeps the store from filling the disk.
+    options.free_bytes_min = 0;
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    store.create_table(&TableSpec::new("more", "PK", Kind::S)).await.unwrap();
+    let mut model = Model::new(2);
+    let (answered, failures) = write_until_refused(&store, &model).await;
+    assert_full(&failures);
+    // A compaction that failed may have left some room.
+    small.fill();
+    eventually(async || {
+        let more = Item::new().with("PK", "p").with("pad", "x".repeat(1000));
+        let _ = store.write(Write::put("more", more)).await;
+        (store.backend().write_state() == WriteState::DiskFull).then_some(())
+    })
+    .await;
+    // Neither of these may fold past the one that failed, and a backup to another disk has all of it.
+    for round in 0..3 {
+        assert!(matches!(store.backend().checkpoint().await, Err(Error::DiskFull)));
+        let name = |what: &str| folder.path().join(format!("{what}-{round}"));
+        store.backend().backup(&name("backup"), None, |_, _| {}).await.unwrap();
+        embedded::restore(&name("backup"), &name("restored"), None, &|_, _| {}).unwrap();
+        let copy = workload::open(Options::new(name("restored"))).unwrap();
+        let mut model = model.clone();
+        model.forget_feed();
+        model.note(answered.iter().copied());
+        model.check(&copy).await;
+        assert!(copy.backend().verify().await.unwrap().is_sound());
+    }
+    eventually_sound(&store, &model, &answered).await;
+    small.free();
+    small.grow(256);
+    state_becomes(&store, WriteState::Accepting).await;
+    model.note(answered);
+    model.check(&store).await;
+    assert!(model.checked > 0, "no write was answered before the disk was full");
+    assert!(store.backend().stats().base_reopened_total > 0);
+    // It folds and answers as before.
+    let run = Run { steps_max: 20, ..Run::new(model.seed, model.done()) };
+    let answered: Arc<Mutex<Vec<Ack>>> = Arc::default();
+    let sink = Arc::clone(&answered);
+    let failures = run.go(&store, move |ack| sink.lock().unwrap().push(ack)).await;
+    assert!(failures.is_empty(), "{failures:?}");
+    model.note(answered.lock().unwrap().drain(..));
+    store.backend().checkpoint().await.unwrap();
+    model.check(&store).await;
+    assert!(store.backend().verify().await.unwrap().is_sound());
+    drop(store);
+    let store = workload::open(options).unwrap();
+    model.check(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_log_is_trimmed_though_nothing_can_be_folded() {
     let (folder, disk) = (Folder::new(), TestDisk::new());
     let mut options = Options::new(folder.data());
@@ -412,4 +477,46 @@ async fn the_fullest_of_the_disks_of_a_store_counts() {
     assert_eq!(store.backend().write_state(), WriteState::DiskNearlyFull);
     small.grow(256);
     state_becomes(&store, WriteState::Accepting).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_leaves_the_last_room_to_the_store_and_works_on_another_disk() {
+    let (folder, other, disk) = (Folder::new(), SmallDisk::mount(64), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 8 * MIB;
+    options.checkpoint_interval = Duration::from_secs(600);
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    for number in 0..3_000 {
+        store.write(Write::put(MAIN, item(&format!("{number:05}"))).flushed()).await.unwrap();
+    }
+    let to = folder.path().join("backup");
+    // The disk becomes nearly full while the backup runs.
+    let filling = disk.clone();
+    let backup = store.backend().backup(&to, None, move |_, _| filling.leave_room(7 * MIB)).await;
+    assert!(matches!(backup, Err(Error::DiskFull)), "{backup:?}");
+    assert!(!to.exists(), "an unfinished backup stays");
+    std::fs::create_dir(&to).unwrap();
+    let backup = store.backend().backup(&to, None, |_, _| {}).await;
+    assert!(matches!(backup, Err(Error::DiskFull)), "{backup:?}");
+    assert_eq!(std::fs::read_dir(&to).unwrap().count(), 0);
+    let Some(other) = other else {
+        return;
+    };
+    disk.leave_room(100 * MIB);
+    state_becomes(&store, WriteState::Accepting).await;
+    // These are in no fold.
+    store.write(Write::delete(MAIN, key("00000"))).await.unwrap();
+    store.write(Write::put(MAIN, item("00001").with("changed", true))).await.unwrap();
+    store.write(Write::put(MAIN, item("a new one"))).await.unwrap();
+    disk.leave_room(MIB);
+    let (to, restored) = (other.path().join("backup"), folder.path().join("restored"));
+    store.backend().backup(&to, None, |_, _| {}).await.unwrap();
+    embedded::restore(&to, &restored, None, &|_, _| {}).unwrap();
+    let copy = workload::open(Options::new(&restored)).unwrap();
+    let expected = check::scan(&store, Query::scan(MAIN)).await;
+    assert_eq!(expected.len(), 3_000);
+    assert_eq!(check::scan(&copy, Query::scan(MAIN)).await, expected);
+    assert!(copy.backend().verify().await.unwrap().is_sound());
 }
