@@ -1,5 +1,6 @@
 //! The engine: the parts of an embedded store, admission of writers, and background threads.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -344,6 +345,18 @@ impl Engine {
         }
     }
 
+    /// Runs a background thread. Without it writers would wait for ever, so the log is closed if it panics.
+    fn run_thread(&self, closing: &AtomicBool, work: fn(&Engine, &AtomicBool)) {
+        if std::panic::catch_unwind(AssertUnwindSafe(|| work(self, closing))).is_err() {
+            let thread = std::thread::current();
+            let doing = format!("the thread {}", thread.name().unwrap_or_default());
+            self.log.fail(Error::backend(doing, "it panicked"));
+            self.room.notify_waiters();
+            // As the syncer does, which may be this thread.
+            self.forget_unwritten();
+        }
+    }
+
     /// Syncs, folds and persists everything.
     pub(super) fn close(&self) -> Result<()> {
         self.log.sync()?;
@@ -373,7 +386,7 @@ impl Threads {
             let (engine, closing) = (Arc::clone(engine), Arc::clone(&closing));
             std::thread::Builder::new()
                 .name(name.to_owned())
-                .spawn(move || work(&engine, &closing))
+                .spawn(move || engine.run_thread(&closing, work))
                 .map_err(|source| Error::io("starting a store thread", source))
         };
         engine.measure_disk();

@@ -26,6 +26,7 @@ mod full_disk;
 mod kill;
 mod log_damage;
 mod memory;
+mod panics;
 mod power;
 mod power_loss;
 mod preload;
