@@ -253,10 +253,13 @@ impl Engine {
     }
 
     /// Whether writers are not slowed and no checkpoint is due.
+    pub(super) fn is_unhurried(&self) -> bool {
+        self.pressure() < CHECKPOINT_FROM && pace(self.base.backlog()).is_none()
+    }
+
+    /// Whether, besides, every write is accepted.
     pub(super) fn is_calm(&self) -> bool {
-        self.pressure() < CHECKPOINT_FROM
-            && pace(self.base.backlog()).is_none()
-            && self.disk_space.level() == Level::Roomy
+        self.is_unhurried() && self.disk_space.level() == Level::Roomy
     }
 
     async fn wait_for_room(&self, pause: Duration) -> Result<()> {
