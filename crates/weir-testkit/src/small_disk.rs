@@ -17,35 +17,31 @@ const NO_SMALL_DISK: &str = "no small disk can be mounted";
 
 /// A small file system of its own; unmounted at the end.
 #[derive(Debug)]
-pub struct SmallDisk(TempDir);
+pub struct SmallDisk {
+    path: PathBuf,
+    /// Kept until it is unmounted.
+    _folder: Option<TempDir>,
+}
 
 impl SmallDisk {
     /// Mounts a disk of `mib` MiB. `None`, with a recorded skip, if this machine does not allow it.
     #[must_use]
     pub fn mount(mib: u32) -> Option<SmallDisk> {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let size = format!("size={mib}m");
-        let done = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
-            .arg(folder.path())
-            .output();
-        match done {
-            Ok(output) if output.status.success() => Some(SmallDisk(folder)),
-            Ok(output) => {
-                skip(NO_SMALL_DISK, String::from_utf8_lossy(&output.stderr).trim());
-                None
-            }
-            Err(error) => {
-                skip(NO_SMALL_DISK, &error.to_string());
-                None
-            }
-        }
+        let path = folder.path().to_owned();
+        is_mounted(&path, mib).then(|| SmallDisk { path, _folder: Some(folder) })
+    }
+
+    /// Mounts a disk of `mib` MiB on an existing folder, as [`SmallDisk::mount`] does.
+    #[must_use]
+    pub fn mount_at(path: &Path, mib: u32) -> Option<SmallDisk> {
+        is_mounted(path, mib).then(|| SmallDisk { path: path.to_owned(), _folder: None })
     }
 
     /// The folder that it is mounted on.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
 
     /// A folder for a store on it.
@@ -88,6 +84,18 @@ impl SmallDisk {
         let done = Command::new("mount").args(["-o", &size]).arg(self.path()).status();
         assert!(done.expect("mount").success());
     }
+}
+
+/// Mounts a disk, or records why not.
+fn is_mounted(path: &Path, mib: u32) -> bool {
+    let size = format!("size={mib}m");
+    let done = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(path).output();
+    match done {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => skip(NO_SMALL_DISK, String::from_utf8_lossy(&output.stderr).trim()),
+        Err(error) => skip(NO_SMALL_DISK, &error.to_string()),
+    }
+    false
 }
 
 impl Drop for SmallDisk {

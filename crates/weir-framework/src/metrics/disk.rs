@@ -24,7 +24,7 @@ struct Consumer {
 
 #[derive(Debug, Default)]
 pub(super) struct DiskMetrics {
-    free_bytes: Gauge,
+    free_bytes: OptionalGauge,
     refuses_growth: Gauge,
     refuses_writes: Gauge,
     space_refusals: Counter,
@@ -59,7 +59,7 @@ impl DiskMetrics {
         use weir_table::WriteState::{Accepting, DiskFull, Failed};
         let stats = embedded.stats();
         let state = embedded.write_state();
-        self.free_bytes.set(gauge(stats.disk_free_bytes.unwrap_or_default()));
+        *self.free_bytes.0.lock() = stats.disk_free_bytes.map(gauge);
         self.refuses_growth.set(i64::from(state != Accepting));
         self.refuses_writes.set(i64::from(matches!(state, DiskFull | Failed)));
         set(&self.space_refusals, stats.space_refusals_total);
@@ -72,6 +72,20 @@ impl DiskMetrics {
             let consumer = Consumer { table: lag.table, consumer: lag.consumer };
             self.consumer_lag.get_or_create(&consumer).set(gauge(lag.commits));
         }
+    }
+}
+
+/// A gauge that is left out while its value is unknown.
+#[derive(Debug, Clone, Default)]
+struct OptionalGauge(Arc<Mutex<Option<i64>>>);
+
+impl EncodeMetric for OptionalGauge {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
+        self.0.lock().map_or(Ok(()), |value| encoder.encode_gauge(&value))
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
     }
 }
 
@@ -91,5 +105,24 @@ impl EncodeMetric for SyncHistogram {
 
     fn metric_type(&self) -> MetricType {
         MetricType::Histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_free_space_is_left_out() {
+        let (mut registry, metrics) = (Registry::default(), DiskMetrics::default());
+        metrics.register(&mut registry);
+        let shown = || {
+            let mut text = String::new();
+            prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+            text.lines().find(|line| line.starts_with("store_disk_free_bytes")).map(str::to_owned)
+        };
+        assert_eq!(shown(), None);
+        *metrics.free_bytes.0.lock() = Some(7);
+        assert_eq!(shown().as_deref(), Some("store_disk_free_bytes 7"));
     }
 }

@@ -13,9 +13,10 @@ mod checksummed;
 mod files;
 mod keys;
 mod passphrase;
+mod view;
 
 use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -24,11 +25,12 @@ use super::base::Base;
 use super::codec;
 use super::dirty::{SPACES, Space};
 use super::engine::Engine;
-use super::open;
+use super::{Options, open};
 use checksummed::Checksummed;
 pub use files::FilesReport;
 pub use keys::KeysReport;
 pub use passphrase::Passphrase;
+use view::View;
 
 use crate::error::{Error, Result};
 
@@ -76,38 +78,72 @@ fn check_empty(dir: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses to take the room that the store needs itself: `to` is on one of its disks, which is nearly full.
+fn check_room(engine: &Engine, to: &Path) -> Result<()> {
+    let Options { dir, disk, free_bytes_min, .. } = &engine.options;
+    let device = |path: &Path| fs::metadata(path).map(|found| found.dev());
+    let reading = |source| Error::io(format!("reading {}", to.display()), source);
+    let at = device(to).map_err(reading)?;
+    let is_shared = [dir.clone(), dir.join("log"), dir.join("store")]
+        .iter()
+        .any(|path| device(path).is_ok_and(|found| found == at));
+    let is_low = || disk.free_bytes(to).is_ok_and(|free| free < *free_bytes_min);
+    if is_shared && is_low() { Err(Error::DiskFull) } else { Ok(()) }
+}
+
 /// Copies a snapshot of the store into the empty folder `to`, with the keys if there is a passphrase. Blocks; the store
-/// stays in use.
+/// stays in use. If it fails, it leaves nothing.
 pub(super) fn backup(
     engine: &Engine,
     to: &Path,
     passphrase: Option<&Passphrase>,
     progress: &dyn Fn(u64, u64),
 ) -> Result<BackupReport> {
+    let existed = to.exists();
     check_empty(to)?;
-    let (snapshot, seq) = {
-        // Between two folds the base store is at exactly one sequence number.
-        let _no_fold = engine.checkpointing.lock();
-        engine.fold_active()?;
-        (engine.base.snapshot(), engine.base.applied()?)
-    };
+    let written = write(engine, to, passphrase, progress);
+    if written.is_err() {
+        let removed = if existed { remove_entries(to) } else { fs::remove_dir_all(to) };
+        if let Err(error) = removed {
+            let to = to.display();
+            tracing::warn!(%error, folder = %to, "an unfinished backup was not deleted");
+        }
+    }
+    written
+}
+
+fn remove_entries(dir: &Path) -> std::io::Result<()> {
+    fs::read_dir(dir)?.try_for_each(|entry| fs::remove_file(entry?.path()))
+}
+
+fn write(
+    engine: &Engine,
+    to: &Path,
+    passphrase: Option<&Passphrase>,
+    progress: &dyn Fn(u64, u64),
+) -> Result<BackupReport> {
+    check_room(engine, to)?;
+    let view = View::of(engine)?;
     let writing = |source| Error::io(format!("writing the backup {}", to.display()), source);
     let mut out = Checksummed::create(&to.join(DATA)).map_err(writing)?;
-    let total = snapshot.len_estimate();
+    let total = view.snapshot.len_estimate();
     let mut entries = 0;
     for (number, space) in (0u8..).zip(SPACES) {
-        for next in snapshot.entries(space) {
-            let (key, value) = next?;
+        view.for_each(space, |key, value| {
             let mut bytes = vec![number];
-            codec::put_bytes(&mut bytes, &key);
-            codec::put_bytes(&mut bytes, &value);
+            codec::put_bytes(&mut bytes, key);
+            codec::put_bytes(&mut bytes, value);
             out.put(&bytes).map_err(writing)?;
             entries += 1;
             if entries % PROGRESS_EVERY == 0 {
+                check_room(engine, to)?;
                 progress(entries, total.max(entries));
             }
-        }
+            Ok(())
+        })?;
     }
+    let seq = view.seq;
+    drop(view);
     let (bytes, checksum) = out.finish().map_err(writing)?;
     // After the snapshot: an item names only files that existed before it.
     let files = files::backup(&engine.options, to)?;

@@ -3,10 +3,13 @@
 //! It needs no durability of its own: the log is trimmed only as far as [`Base::persist`] has synced. A fold is one atomic
 //! batch, with the sequence number that it reaches in every keyspace. fjall makes keyspaces durable one by one, so after a
 //! power cut they may be at different folds: the store is at the oldest of them, and the log replays the rest (ADR 0041).
+//!
+//! fjall takes no writes any more once one of them found no room. [`Base::reopen`] puts a new instance in its place.
 
 pub(super) mod journal;
 
-use std::path::Path;
+use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,15 +17,17 @@ use std::time::Duration;
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{
-    AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode,
-    Readable as _, Slice,
+    AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, LsmError,
+    PersistMode, Readable as _, Slice,
 };
+use parking_lot::RwLock;
 
 use super::background;
 use super::dirty::{Generation, SPACES, Space};
 use super::keys::KeyRange;
 use super::log::scan::REPAIR;
 use crate::error::{Error, Result};
+use journal::Cut;
 
 /// The sequence number that a keyspace has reached. In the meta space it has a name of its own, and a second copy: a version
 /// that knows only the first one does not change the second, and so shows that it was here.
@@ -40,13 +45,26 @@ const LEVEL0_TABLES_MAX: usize = 12;
 /// Interval at which a waiting fold checks again, and the number of checks.
 const QUIET_STEP: Duration = Duration::from_millis(2);
 const QUIET_STEPS_MAX: u32 = 5_000;
+/// Checks after which a waiting fold asks whether the store still works. fjall's threads end without a word.
+const STEPS_UNTIL_ASKED: u32 = 16;
+/// Interval at which a reopening checks whether iterators are left, and the number of checks. No read begins meanwhile.
+const ALONE_STEP: Duration = Duration::from_millis(2);
+const ALONE_STEPS_MAX: u32 = 50;
 
 /// The store below the dirty set.
 pub(super) struct Base {
-    db: Database,
-    spaces: [Keyspace; 4],
+    dir: PathBuf,
+    cache_bytes: u64,
+    /// Missing while the store is being opened again, and if that found no room.
+    opened: RwLock<Option<Arc<Opened>>>,
     /// Level-0 tables of the keyspace that has most, as the last fold saw them.
     level0_tables: AtomicUsize,
+}
+
+/// An open instance of fjall. Iterators and snapshots hold it.
+struct Opened {
+    db: Database,
+    spaces: [Keyspace; 4],
 }
 
 impl std::fmt::Debug for Base {
@@ -105,7 +123,25 @@ fn sync_folders(dir: &Path) -> std::io::Result<()> {
 }
 
 fn failed(doing: &'static str) -> impl Fn(fjall::Error) -> Error {
-    move |source| Error::backend(doing, source)
+    move |source| match source {
+        // So that a full disk is found as such.
+        fjall::Error::Io(source) | fjall::Error::Storage(LsmError::Io(source))
+            if matches!(source.kind(), StorageFull | QuotaExceeded) =>
+        {
+            Error::io(doing, source)
+        }
+        source => Error::backend(doing, source),
+    }
+}
+
+/// Whether the store takes no more writes because of a failure that it does not name.
+pub(super) fn is_poisoned(error: &Error) -> bool {
+    let Error::Backend { source, .. } = error else { return false };
+    matches!(source.downcast_ref(), Some(fjall::Error::Poisoned))
+}
+
+fn being_opened() -> Error {
+    Error::Unavailable("it is being opened again after the disk was full".to_owned())
 }
 
 /// Refuses a base store that lost a file without which fjall would create an empty one in its place.
@@ -193,8 +229,9 @@ impl Base {
 
     /// Compares every table file with its checksum. Calls `each` with its keyspace, its path and whether it is sound.
     pub(super) fn check_tables(&self, mut each: impl FnMut(Space, &Path, bool)) -> Result<()> {
+        let opened = self.opened()?;
         for space in SPACES {
-            let keyspace = self.space(space);
+            let keyspace = opened.space(space);
             for table in keyspace.tree.current_version().iter_tables() {
                 let path = keyspace.path().join("tables").join(table.id().to_string());
                 let reading = |source| Error::io(format!("reading {}", path.display()), source);
@@ -245,19 +282,8 @@ impl Base {
     }
 
     fn start_complete(dir: &Path, cache_bytes: u64) -> Result<Base> {
-        Base::start(dir, cache_bytes, None, |db| {
-            let lost = KEYSPACES.into_iter().find(|(name, _)| !db.keyspace_exists(name));
-            match lost {
-                None => Ok(()),
-                Some((name, _)) => Err(Error::Corrupt {
-                    path: dir.join("keyspaces"),
-                    offset: 0,
-                    what: format!(
-                        "the keyspace {name:?} is missing: run `weir repair`, or restore a backup"
-                    ),
-                }),
-            }
-        })
+        let opened = Opened::start_complete(dir, cache_bytes)?;
+        Ok(Base::new(dir, cache_bytes, opened))
     }
 
     fn start(
@@ -266,42 +292,47 @@ impl Base {
         memtable_bytes: Option<u64>,
         check: impl FnOnce(&Database) -> Result<()>,
     ) -> Result<Base> {
-        let database = Database::builder(dir)
-            .cache_size(cache_bytes)
-            .max_journaling_size(JOURNAL_BYTES_MAX)
-            // With one worker, memtable rotation queues behind compactions, and memory is unbounded.
-            .worker_threads(2)
-            .max_cached_files(Some(256))
-            .journal_compression(CompressionType::None)
-            .manual_journal_persist(true);
-        let db = background::with_low_priority(|| {
-            database.open().map_err(|error| match error {
-                fjall::Error::Io(source) => Error::io("opening the key-value store", source),
-                error => Error::backend("opening the key-value store", error),
-            })
-        })?;
-        check(&db)?;
-        let keyspace = |(name, usual_bytes): (&str, u64)| {
-            db.keyspace(name, || keyspace_options(memtable_bytes.unwrap_or(usual_bytes)))
-                .map_err(failed("opening a keyspace"))
-        };
-        let [items, index, ttl, meta] = KEYSPACES;
-        let spaces = [keyspace(items)?, keyspace(index)?, keyspace(ttl)?, keyspace(meta)?];
-        Ok(Base { db, spaces, level0_tables: AtomicUsize::new(0) })
+        let opened = Opened::start(dir, cache_bytes, memtable_bytes, check)?;
+        Ok(Base::new(dir, cache_bytes, opened))
     }
 
-    fn space(&self, space: Space) -> &Keyspace {
-        keyspace_of(&self.spaces, space)
+    fn new(dir: &Path, cache_bytes: u64, opened: Opened) -> Base {
+        Base {
+            dir: dir.to_owned(),
+            cache_bytes,
+            opened: RwLock::new(Some(Arc::new(opened))),
+            level0_tables: AtomicUsize::new(0),
+        }
+    }
+
+    /// The open instance, for one call. Held briefly: reopening waits for it.
+    fn with<T>(&self, run: impl FnOnce(&Opened) -> Result<T>) -> Result<T> {
+        run(self.opened.read().as_deref().ok_or_else(being_opened)?)
+    }
+
+    /// The open instance, for as long as it is held: the store is not opened again before.
+    fn opened(&self) -> Result<Arc<Opened>> {
+        self.opened.read().clone().ok_or_else(being_opened)
     }
 
     /// The value of a key. Blocks.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
-        self.space(space).get(key).map_err(failed("reading the store"))
+        self.with(|opened| opened.space(space).get(key).map_err(failed("reading the store")))
     }
 
     /// Whether no table is being installed, which would block readers for a moment.
     pub(super) fn is_calm(&self) -> bool {
-        self.db.active_compactions() == 0 && self.db.outstanding_flushes() == 0
+        // Nor is the store being opened again.
+        self.opened.try_read().is_some_and(|opened| {
+            opened.as_ref().is_some_and(|opened| {
+                opened.db.active_compactions() == 0 && opened.db.outstanding_flushes() == 0
+            })
+        })
+    }
+
+    /// Fails if the store takes no more writes. Blocks.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        self.with(Opened::check_writable)
     }
 
     /// The keys of a range, from its front or its back. Blocks.
@@ -311,8 +342,15 @@ impl Base {
         range: &KeyRange,
         reverse: bool,
     ) -> impl Iterator<Item = Result<(Slice, Slice)>> + use<> {
-        let mut keys = self.space(space).range(range.low.clone()..range.high.clone());
+        let (mut entries, mut failure) = match self.opened() {
+            Ok(opened) => {
+                let keys = opened.space(space).range(range.low.clone()..range.high.clone());
+                (Some(Entries { keys, _opened: opened }), None)
+            }
+            Err(error) => (None, Some(Err(error))),
+        };
         std::iter::from_fn(move || {
+            let Some(Entries { keys, .. }) = &mut entries else { return failure.take() };
             let next = if reverse { keys.next_back() } else { keys.next() };
             next.map(|guard| guard.into_inner().map_err(failed("reading the store")))
         })
@@ -338,6 +376,185 @@ impl Base {
         Ok(bytes.map(u64::from_be_bytes))
     }
 
+    /// Backlog of compactions, in percent of the point at which a fold waits.
+    pub(super) fn backlog(&self) -> u64 {
+        let tables = self.level0_tables.load(Ordering::Relaxed);
+        (tables * 100 / LEVEL0_TABLES_MAX) as u64
+    }
+
+    fn count_level0(&self, opened: &Opened) -> usize {
+        let tables = opened.spaces.iter().map(Keyspace::l0_table_count).max().unwrap_or(0);
+        self.level0_tables.store(tables, Ordering::Relaxed);
+        tables
+    }
+
+    /// Waits until earlier folds are compacted, so that `commit` does not sleep.
+    fn wait_quiet(&self, opened: &Opened) -> Result<()> {
+        for step in 0..QUIET_STEPS_MAX {
+            let behind = self.count_level0(opened) >= LEVEL0_TABLES_MAX;
+            let flushing = opened.db.outstanding_flushes() > 0
+                || opened.spaces.iter().any(|space| space.sealed_memtable_count() > 0);
+            let busy = behind || flushing;
+            if !busy {
+                break;
+            }
+            if step % STEPS_UNTIL_ASKED == 0 {
+                opened.check_writable()?;
+            }
+            std::thread::sleep(QUIET_STEP);
+        }
+        Ok(())
+    }
+
+    /// Folds a generation in, up to `applied`. Blocks.
+    pub(super) fn fold(&self, generation: &Generation, applied: u64) -> Result<()> {
+        let opened = self.opened()?;
+        self.wait_quiet(&opened)?;
+        let mut batch = opened.db.batch();
+        for space in SPACES {
+            let keyspace = opened.space(space);
+            generation.for_each(space, |key, entry| match entry.payload.bytes() {
+                Some(bytes) => batch.insert(keyspace, key.as_slice(), bytes),
+                None => batch.remove(keyspace, key.as_slice()),
+            });
+        }
+        opened.put_applied(&mut batch, applied);
+        opened.commit(batch, "folding commits into the store")
+    }
+
+    /// Writes raw entries and the applied sequence; for restoring a backup. Blocks.
+    pub(super) fn load(
+        &self,
+        entries: impl IntoIterator<Item = (Space, Vec<u8>, Vec<u8>)>,
+        applied: Option<u64>,
+    ) -> Result<()> {
+        self.with(|opened| {
+            let mut batch = opened.db.batch();
+            for (space, key, value) in entries {
+                batch.insert(opened.space(space), key, value);
+            }
+            if let Some(applied) = applied {
+                opened.put_applied(&mut batch, applied);
+            }
+            opened.commit(batch, "loading the store")
+        })
+    }
+
+    /// Removes keys. Blocks.
+    pub(super) fn remove<K: Into<Slice>>(&self, space: Space, keys: Vec<K>) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        self.with(|opened| {
+            let mut batch = opened.db.batch();
+            keys.into_iter().for_each(|key| batch.remove(opened.space(space), key.into()));
+            opened.commit(batch, "removing keys from the store")
+        })
+    }
+
+    /// Syncs everything folded so far, so that it survives a power cut. Blocks.
+    pub(super) fn persist(&self) -> Result<()> {
+        self.opened()?.db.persist(PersistMode::SyncAll).map_err(failed("making the store durable"))
+    }
+
+    /// Bytes of room that [`Base::reopen`] needs.
+    pub(super) fn room_to_reopen(&self) -> Result<u64> {
+        journal::room_to_renew(&self.dir)
+    }
+
+    /// Checks that so many bytes can be written. Blocks.
+    pub(super) fn check_room(&self, bytes: u64) -> Result<()> {
+        journal::check_room(&self.dir, bytes)
+    }
+
+    /// Opens the store again after it took no more writes. Reads wait meanwhile. Returns false if an iterator or a snapshot
+    /// still uses it. Blocks.
+    ///
+    /// What is cut from its journal is kept in the folder `aside`, and added to `cuts`.
+    ///
+    /// # Errors
+    /// If there is no room for it, reads fail until the next try succeeds.
+    pub(super) fn reopen(&self, aside: &Path, cuts: &mut Vec<Cut>) -> Result<bool> {
+        let mut slot = self.opened.write();
+        let is_alone = |slot: &Option<Arc<Opened>>| {
+            slot.as_ref().is_none_or(|opened| Arc::strong_count(opened) == 1)
+        };
+        for _ in 0..ALONE_STEPS_MAX {
+            if is_alone(&slot) {
+                break;
+            }
+            std::thread::sleep(ALONE_STEP);
+        }
+        if !is_alone(&slot) {
+            return Ok(false);
+        }
+        // Ends its threads and frees its lock.
+        *slot = None;
+        cuts.extend(journal::cut_torn_end(&self.dir, aside)?);
+        journal::renew(&self.dir)?;
+        check_present(&self.dir)?;
+        *slot = Some(Arc::new(Opened::start_complete(&self.dir, self.cache_bytes)?));
+        Ok(true)
+    }
+}
+
+/// Keys of a range. The iterator is dropped before the instance that it reads.
+struct Entries {
+    keys: fjall::Iter,
+    _opened: Arc<Opened>,
+}
+
+impl Opened {
+    fn start_complete(dir: &Path, cache_bytes: u64) -> Result<Opened> {
+        Opened::start(dir, cache_bytes, None, |db| {
+            let lost = KEYSPACES.into_iter().find(|(name, _)| !db.keyspace_exists(name));
+            match lost {
+                None => Ok(()),
+                Some((name, _)) => Err(Error::Corrupt {
+                    path: dir.join("keyspaces"),
+                    offset: 0,
+                    what: format!(
+                        "the keyspace {name:?} is missing: run `weir repair`, or restore a backup"
+                    ),
+                }),
+            }
+        })
+    }
+
+    fn start(
+        dir: &Path,
+        cache_bytes: u64,
+        memtable_bytes: Option<u64>,
+        check: impl FnOnce(&Database) -> Result<()>,
+    ) -> Result<Opened> {
+        let database = Database::builder(dir)
+            .cache_size(cache_bytes)
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            // With one worker, memtable rotation queues behind compactions, and memory is unbounded.
+            .worker_threads(2)
+            .max_cached_files(Some(256))
+            .journal_compression(CompressionType::None)
+            .manual_journal_persist(true);
+        let db = background::with_low_priority(|| {
+            database.open().map_err(|error| match error {
+                fjall::Error::Io(source) => Error::io("opening the key-value store", source),
+                error => failed("opening the key-value store")(error),
+            })
+        })?;
+        check(&db)?;
+        let keyspace = |(name, usual_bytes): (&str, u64)| {
+            db.keyspace(name, || keyspace_options(memtable_bytes.unwrap_or(usual_bytes)))
+                .map_err(failed("opening a keyspace"))
+        };
+        let [items, index, ttl, meta] = KEYSPACES;
+        let spaces = [keyspace(items)?, keyspace(index)?, keyspace(ttl)?, keyspace(meta)?];
+        Ok(Opened { db, spaces })
+    }
+
+    fn space(&self, space: Space) -> &Keyspace {
+        keyspace_of(&self.spaces, space)
+    }
+
     /// Puts the sequence number that a batch reaches into every keyspace.
     fn put_applied(&self, batch: &mut fjall::OwnedWriteBatch, applied: u64) {
         let value = applied.to_be_bytes();
@@ -348,106 +565,43 @@ impl Base {
         }
     }
 
-    /// Backlog of compactions, in percent of the point at which a fold waits.
-    pub(super) fn backlog(&self) -> u64 {
-        let tables = self.level0_tables.load(Ordering::Relaxed);
-        (tables * 100 / LEVEL0_TABLES_MAX) as u64
+    /// Commits a batch and hands it to the operating system, so that nothing waits in fjall's memory: neither a full disk
+    /// nor a reopening can take it then.
+    fn commit(&self, batch: fjall::OwnedWriteBatch, doing: &'static str) -> Result<()> {
+        batch.commit().and_then(|()| self.db.persist(PersistMode::Buffer)).map_err(failed(doing))
     }
 
-    fn count_level0(&self) -> usize {
-        let tables = self.spaces.iter().map(Keyspace::l0_table_count).max().unwrap_or(0);
-        self.level0_tables.store(tables, Ordering::Relaxed);
-        tables
-    }
-
-    /// Waits until earlier folds are compacted, so that `commit` does not sleep.
-    fn wait_quiet(&self) -> Result<()> {
-        for _ in 0..QUIET_STEPS_MAX {
-            let behind = self.count_level0() >= LEVEL0_TABLES_MAX;
-            let flushing = self.db.outstanding_flushes() > 0
-                || self.spaces.iter().any(|space| space.sealed_memtable_count() > 0);
-            let busy = behind || flushing;
-            if !busy {
-                break;
-            }
-            std::thread::sleep(QUIET_STEP);
-        }
-        Ok(())
-    }
-
-    /// Folds a generation in, up to `applied`. Blocks.
-    pub(super) fn fold(&self, generation: &Generation, applied: u64) -> Result<()> {
-        self.wait_quiet()?;
-        let mut batch = self.db.batch();
-        for space in SPACES {
-            let keyspace = self.space(space);
-            generation.for_each(space, |key, entry| match entry.payload.bytes() {
-                Some(bytes) => batch.insert(keyspace, key.as_slice(), bytes),
-                None => batch.remove(keyspace, key.as_slice()),
-            });
-        }
-        self.put_applied(&mut batch, applied);
-        batch.commit().map_err(failed("folding commits into the store"))
-    }
-
-    /// Writes raw entries and the applied sequence; for restoring a backup. Blocks.
-    pub(super) fn load(
-        &self,
-        entries: impl IntoIterator<Item = (Space, Vec<u8>, Vec<u8>)>,
-        applied: Option<u64>,
-    ) -> Result<()> {
-        let mut batch = self.db.batch();
-        for (space, key, value) in entries {
-            batch.insert(self.space(space), key, value);
-        }
-        if let Some(applied) = applied {
-            self.put_applied(&mut batch, applied);
-        }
-        batch.commit().map_err(failed("loading the store"))
-    }
-
-    /// Removes keys. Blocks.
-    pub(super) fn remove<K: Into<Slice>>(&self, space: Space, keys: Vec<K>) -> Result<()> {
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let mut batch = self.db.batch();
-        keys.into_iter().for_each(|key| batch.remove(self.space(space), key.into()));
-        batch.commit().map_err(failed("removing keys from the store"))
-    }
-
-    /// Syncs everything folded so far, so that it survives a power cut. Blocks.
-    pub(super) fn persist(&self) -> Result<()> {
-        self.db.persist(PersistMode::SyncAll).map_err(failed("making the store durable"))
+    /// Fails if fjall takes no more writes.
+    fn check_writable(&self) -> Result<()> {
+        self.db.persist(PersistMode::Buffer).map_err(failed("writing to the store"))
     }
 }
 
 /// A snapshot of the base store.
 pub(super) struct Snapshot {
     snapshot: fjall::Snapshot,
-    spaces: [Keyspace; 4],
+    opened: Arc<Opened>,
 }
 
 impl Base {
     /// Takes a snapshot.
-    pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot { snapshot: self.db.snapshot(), spaces: self.spaces.clone() }
+    pub(super) fn snapshot(&self) -> Result<Snapshot> {
+        let opened = self.opened()?;
+        Ok(Snapshot { snapshot: opened.db.snapshot(), opened })
     }
 }
 
 impl Snapshot {
     /// Approximate number of entries.
     pub(super) fn len_estimate(&self) -> u64 {
-        self.spaces.iter().map(|space| space.approximate_len() as u64).sum()
-    }
-
-    fn space(&self, space: Space) -> &Keyspace {
-        keyspace_of(&self.spaces, space)
+        self.opened.spaces.iter().map(|space| space.approximate_len() as u64).sum()
     }
 
     /// The value of a key. Blocks.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
-        self.snapshot.get(self.space(space), key).map_err(failed("reading the store's snapshot"))
+        self.snapshot
+            .get(self.opened.space(space), key)
+            .map_err(failed("reading the store's snapshot"))
     }
 
     /// Every entry of a space, in order. Blocks.
@@ -459,7 +613,7 @@ impl Snapshot {
             next.as_ref().map_or(true, |(key, _)| **key != *APPLIED_IN_SPACE)
         };
         self.snapshot
-            .iter(self.space(space))
+            .iter(self.opened.space(space))
             .map(|guard| guard.into_inner().map_err(failed("reading the store's snapshot")))
             .filter(is_entry)
     }
@@ -504,8 +658,47 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let base = Base::create(dir.path(), 0, None).unwrap();
         folded(&base, 7);
-        let snapshot = base.snapshot();
+        let snapshot = base.snapshot().unwrap();
         let entries = |space| snapshot.entries(space).count();
         assert_eq!((entries(Space::Items), entries(Space::Index), entries(Space::Ttl)), (1, 0, 0));
+    }
+
+    #[test]
+    fn a_store_is_opened_again_when_nobody_uses_it_and_has_all_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("store");
+        let base = Base::create(&store, 0, None).unwrap();
+        folded(&base, 7);
+        let reopen = || base.reopen(&dir.path().join("damaged"), &mut Vec::new()).unwrap();
+        let snapshot = base.snapshot().unwrap();
+        assert!(!reopen(), "a snapshot uses it");
+        assert_eq!(snapshot.entries(Space::Items).count(), 1);
+        drop(snapshot);
+        assert!(reopen());
+        assert_eq!(base.applied().unwrap(), 7);
+        folded(&base, 8);
+        drop(base);
+        assert_eq!(Base::open(&store, 0).unwrap().applied().unwrap(), 8);
+    }
+
+    #[test]
+    fn a_torn_batch_is_cut_when_the_store_is_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("store");
+        let base = Base::create(&store, 0, None).unwrap();
+        folded(&base, 7);
+        let journal = store.join("0.jnl");
+        let bytes = std::fs::read(&journal).unwrap();
+        let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+        // The beginning of another batch.
+        let torn = [&bytes[..end], &bytes[..10]].concat();
+        std::fs::write(&journal, torn).unwrap();
+        let mut cuts = Vec::new();
+        assert!(base.reopen(&dir.path().join("damaged"), &mut cuts).unwrap());
+        assert_eq!(cuts.len(), 1);
+        assert_eq!(base.applied().unwrap(), 7);
+        folded(&base, 8);
+        drop(base);
+        assert_eq!(Base::open(&store, 0).unwrap().applied().unwrap(), 8);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::catalog::{Catalog, DROPPED_PREFIX, dropped_key};
 use super::change::{self, Image, ItemChange};
 use super::codec::Malformed;
-use super::dirty::{Entry, Generation, Payload, Space};
+use super::dirty::{Entry, Frozen, Generation, Payload, Space};
 use super::engine::Engine;
 use super::feed;
 use super::keys::KeyRange;
@@ -26,63 +26,94 @@ impl Engine {
     /// Folds commits into the base store and trims the log. With `thorough` it persists the base store in between. Blocks.
     pub(super) fn checkpoint(&self, thorough: bool) -> Result<()> {
         let _one_at_a_time = self.checkpointing.lock();
-        let folded = self.fold_active()?;
+        let folded = match self.fold_active() {
+            // Deleting segments needs no room, and makes some.
+            Err(Error::DiskFull) => {
+                if let Err(error) = self.trim_log() {
+                    tracing::warn!(%error, "the log was not trimmed");
+                }
+                return Err(Error::DiskFull);
+            }
+            folded => folded?,
+        };
         let count = self.checkpoints.load(Ordering::Relaxed);
         // An idle store persists its last folds too, so that their part of the log can be trimmed.
         let is_idle = !folded && self.persisted.load(Ordering::Relaxed) < self.applied();
         if thorough || is_idle || (folded && count.is_multiple_of(PERSIST_EVERY)) {
-            self.base.persist().map_err(|error| self.log.fail(error))?;
+            self.base.persist().map_err(|error| self.base_failed(error))?;
             self.persisted.store(self.applied(), Ordering::Relaxed);
-            self.purge_dropped()?;
+            self.purge_dropped().map_err(|error| self.base_failed(error))?;
         }
         self.trim_log()
     }
 
     /// The last sequence number that was folded.
-    fn applied(&self) -> u64 {
+    pub(super) fn applied(&self) -> u64 {
         self.applied.load(Ordering::Relaxed)
     }
 
     /// Freezes the active generation and folds it. Returns whether there was anything to fold.
     ///
-    /// A failed fold closes the log: its generation is only in memory, and a later fold would record it as folded.
+    /// If a fold finds no room, its generation stays frozen, and the next one begins with it. Any other failure closes the
+    /// log.
     pub(super) fn fold_active(&self) -> Result<bool> {
         self.log.check_open()?;
         self.check_room_to_fold()?;
-        self.fold_frozen().map_err(|error| self.log.fail(error))
+        self.fold_all().map_err(|error| self.base_failed(error))
     }
 
-    fn fold_frozen(&self) -> Result<bool> {
-        let (frozen, applied, appended) = {
-            let mut gate = self.generations.write();
-            self.delayed.apply_all(&gate.active);
-            if gate.active.last_seq() == 0 {
-                return Ok(false);
-            }
-            debug_assert!(gate.frozen.is_none(), "a fold is lost");
-            let frozen = std::mem::take(&mut gate.active);
-            gate.frozen = Some(Arc::clone(&frozen));
-            gate.number += 1;
-            (frozen, self.log.last_seq(), self.appended.load(Ordering::Relaxed))
+    fn fold_all(&self) -> Result<bool> {
+        let unfinished = self.generations.read().frozen.clone();
+        if let Some(frozen) = &unfinished {
+            // The journal may have it all the same.
+            let is_folded = self.base.applied()? >= frozen.applied;
+            self.fold(frozen, is_folded)?;
+        }
+        match self.freeze() {
+            Some(frozen) => self.fold(&frozen, false).map(|()| true),
+            None => Ok(unfinished.is_some()),
+        }
+    }
+
+    /// Freezes the active generation, if it has commits.
+    fn freeze(&self) -> Option<Frozen> {
+        let mut gate = self.generations.write();
+        self.delayed.apply_all(&gate.active);
+        if gate.active.last_seq() == 0 {
+            return None;
+        }
+        debug_assert!(gate.frozen.is_none(), "a fold is lost");
+        let frozen = Frozen {
+            generation: std::mem::take(&mut gate.active),
+            applied: self.log.last_seq(),
+            appended: self.appended.load(Ordering::Relaxed),
         };
+        gate.frozen = Some(frozen.clone());
+        gate.number += 1;
+        Some(frozen)
+    }
+
+    fn fold(&self, frozen: &Frozen, is_folded: bool) -> Result<()> {
         // The base store must never be ahead of the synced log: after a power cut it would have an item that the feed
         // never returned.
         self.log.sync()?;
-        self.base.fold(&frozen, applied)?;
-        self.refresh_cache(&frozen);
+        if !is_folded {
+            self.base.fold(&frozen.generation, frozen.applied)?;
+        }
+        self.refresh_cache(&frozen.generation);
         let forgotten = {
             let mut gate = self.generations.write();
             gate.frozen = None;
             gate.number += 1;
-            gate.folded.replace(frozen)
+            gate.folded.replace(Arc::clone(&frozen.generation))
         };
         // Freed outside of the gate, because it is a whole generation of memory.
         drop(forgotten);
-        self.applied.store(applied, Ordering::Relaxed);
-        self.folded.store(appended, Ordering::Relaxed);
+        self.applied.store(frozen.applied, Ordering::Relaxed);
+        self.folded.store(frozen.appended, Ordering::Relaxed);
         self.checkpoints.fetch_add(1, Ordering::Relaxed);
         self.room.notify_waiters();
-        Ok(true)
+        Ok(())
     }
 
     /// Updates the cache before readers can see it behind the dirty set.

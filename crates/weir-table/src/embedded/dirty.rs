@@ -252,6 +252,16 @@ impl Generation {
     }
 }
 
+/// A generation that takes no more commits.
+#[derive(Debug, Clone)]
+pub(super) struct Frozen {
+    pub(super) generation: Arc<Generation>,
+    /// Its last sequence number: that of the store once it is folded.
+    pub(super) applied: u64,
+    /// Bytes appended to the log when it was frozen.
+    pub(super) appended: u64,
+}
+
 /// The generations that readers see.
 #[derive(Debug, Clone)]
 pub(super) struct Generations {
@@ -259,8 +269,8 @@ pub(super) struct Generations {
     pub(super) number: u64,
     /// Receives commits.
     pub(super) active: Arc<Generation>,
-    /// Being folded into the base store.
-    pub(super) frozen: Option<Arc<Generation>>,
+    /// Being folded into the base store, or waiting for room there.
+    pub(super) frozen: Option<Frozen>,
     /// Folded last: the base store has the same entries.
     pub(super) folded: Option<Arc<Generation>>,
 }
@@ -268,7 +278,8 @@ pub(super) struct Generations {
 impl Generations {
     /// The entry of a key in memory.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
-        [Some(&self.active), self.frozen.as_ref(), self.folded.as_ref()]
+        let frozen = self.frozen.as_ref().map(|frozen| &frozen.generation);
+        [Some(&self.active), frozen, self.folded.as_ref()]
             .into_iter()
             .flatten()
             .find_map(|generation| generation.get(space, key))

@@ -31,6 +31,15 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the operating system.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
+
+    /// Files that an unprivileged process can still create on the file system of `path`; `None` if it sets no bound.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn free_files(&self, path: &Path) -> io::Result<Option<u64>> {
+        let _ = path;
+        Ok(None)
+    }
 }
 
 /// A file that grows at its end.
@@ -78,6 +87,11 @@ impl Disk for RealDisk {
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         let found = rustix::fs::statvfs(path)?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    fn free_files(&self, path: &Path) -> io::Result<Option<u64>> {
+        let found = rustix::fs::statvfs(path)?;
+        Ok((found.f_files > 0).then_some(found.f_favail))
     }
 }
 

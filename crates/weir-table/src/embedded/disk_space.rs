@@ -5,12 +5,17 @@
 //! | at least `free_bytes_min` | every write |
 //! | less ([`Level::Low`]) | deletions and essential writes; every checkpoint trims the log |
 //! | less than a half ([`Level::Reserved`]) | no write |
-//! | less than a quarter | no write, and no fold: the base store cannot recover from a full disk |
+//! | less than a quarter | no write, and no fold |
 //!
-//! The log itself recovers from a full disk (`log/full.rs`). A thread measures the free space, and resumes the log.
+//! A fold also needs room for twice its bytes above that quarter.
+//!
+//! Log and base store recover if the disk is full all the same (`log/full.rs`, `reopen.rs`). A thread measures the free
+//! space, opens the base store again and resumes the log.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::background;
 use super::engine::Engine;
@@ -21,6 +26,8 @@ use crate::request::{Action, Write};
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 /// Writes are accepted again when the free space exceeds the bound by this part of it, so that the state does not flap.
 const CLEARANCE: u64 = 8;
+/// Files that must still fit. A full table of inodes is a full disk.
+const FREE_FILES_MIN: u64 = 1024;
 
 /// How much room the disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +42,25 @@ pub(super) enum Level {
 pub(super) struct DiskSpace {
     min: u64,
     free: AtomicU64,
+    /// The level that holds for writers: the measured one, unless the base store is broken.
     level: AtomicU8,
+    state: Mutex<State>,
+    /// The last fold was refused for lack of room.
+    refuses_folds: AtomicBool,
     refused: AtomicU64,
+}
+
+#[derive(Debug)]
+struct State {
+    measured: Level,
+    /// The base store found no room, and is not yet open again.
+    is_broken: bool,
+}
+
+impl State {
+    fn level(&self) -> Level {
+        if self.is_broken { Level::Reserved } else { self.measured }
+    }
 }
 
 impl DiskSpace {
@@ -45,6 +69,8 @@ impl DiskSpace {
             min: free_bytes_min,
             free: AtomicU64::new(u64::MAX),
             level: AtomicU8::new(Level::Roomy as u8),
+            state: Mutex::new(State { measured: Level::Roomy, is_broken: false }),
+            refuses_folds: AtomicBool::new(false),
             refused: AtomicU64::new(0),
         }
     }
@@ -57,6 +83,11 @@ impl DiskSpace {
     /// Writes that were refused for lack of room since opening.
     pub(super) fn refused_total(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Whether there was no room for the last fold.
+    pub(super) fn refuses_folds(&self) -> bool {
+        self.refuses_folds.load(Ordering::Relaxed)
     }
 
     pub(super) fn level(&self) -> Level {
@@ -80,9 +111,26 @@ impl DiskSpace {
 
     /// Records a measurement. Returns the level before it.
     fn note(&self, free: u64) -> Level {
-        let before = self.level();
         self.free.store(free, Ordering::Relaxed);
-        self.level.store(next_level(before, free, self.min) as u8, Ordering::Relaxed);
+        self.change(|state| state.measured = next_level(state.measured, free, self.min))
+    }
+
+    /// Whether the base store found no room, and is not yet open again.
+    pub(super) fn is_broken(&self) -> bool {
+        self.state.lock().is_broken
+    }
+
+    /// Refuses all writes until the base store is open again, or no longer.
+    pub(super) fn set_broken(&self, is_broken: bool) {
+        self.change(|state| state.is_broken = is_broken);
+    }
+
+    /// Returns the level before the change.
+    fn change(&self, change: impl FnOnce(&mut State)) -> Level {
+        let mut state = self.state.lock();
+        let before = state.level();
+        change(&mut state);
+        self.level.store(state.level() as u8, Ordering::Relaxed);
         before
     }
 }
@@ -110,7 +158,7 @@ pub(super) fn is_essential<'w>(writes: impl Iterator<Item = &'w Write> + Clone) 
 impl Engine {
     /// Measures the free space.
     pub(super) fn measure_disk(&self) {
-        let free = match self.options.disk.free_bytes(&self.options.dir) {
+        let free = match self.free_bytes() {
             Ok(free) => free,
             Err(error) => {
                 tracing::debug!(%error, "the free space of the disk is unknown");
@@ -136,13 +184,36 @@ impl Engine {
         }
     }
 
-    /// Refuses a fold for which there may be no room.
+    /// Refuses a fold for which there may be no room: it is written to the journal and then to tables.
     pub(super) fn check_room_to_fold(&self) -> Result<()> {
-        self.measure_disk();
-        match self.disk_space.free() {
-            Some(free) if free < self.options.free_bytes_min / 4 => Err(Error::DiskFull),
-            _ => Ok(()),
+        if self.disk_space.is_broken() {
+            return Err(Error::DiskFull);
         }
+        self.measure_disk();
+        let bytes = {
+            let gate = self.generations.read();
+            let frozen = gate.frozen.as_ref().map_or(0, |frozen| frozen.generation.bytes());
+            (gate.active.bytes() + frozen) as u64
+        };
+        let bound = self.options.free_bytes_min;
+        let room = bound / 4 + 2 * bytes;
+        let is_refused = bound > 0 && self.disk_space.free().is_some_and(|free| free < room);
+        self.disk_space.refuses_folds.store(is_refused, Ordering::Relaxed);
+        if is_refused { Err(Error::DiskFull) } else { Ok(()) }
+    }
+
+    /// Free bytes for the folder, the log and the base store, which may be on disks of their own: the least of them. Zero if
+    /// one of them has few files left.
+    fn free_bytes(&self) -> std::io::Result<u64> {
+        let (dir, disk) = (&self.options.dir, &self.options.disk);
+        let mut least = u64::MAX;
+        for path in [dir.clone(), dir.join("log"), dir.join("store")] {
+            if disk.free_files(&path)?.is_some_and(|files| files < FREE_FILES_MIN) {
+                return Ok(0);
+            }
+            least = least.min(disk.free_bytes(&path)?);
+        }
+        Ok(least)
     }
 
     /// Continues after a full disk, if there is room.
@@ -164,11 +235,12 @@ impl Engine {
     }
 }
 
-/// Measures the free space and resumes the log until the store closes.
+/// Measures the free space, and resumes the base store and the log, until the store closes.
 pub(super) fn measure_loop(engine: &Engine, closing: &AtomicBool) {
     background::lower_priority();
     while !closing.load(Ordering::SeqCst) {
         engine.measure_disk();
+        engine.mend_base();
         if engine.log.is_full() {
             engine.resume_log();
         }

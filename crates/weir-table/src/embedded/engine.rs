@@ -1,5 +1,6 @@
 //! The engine: the parts of an embedded store, admission of writers, and background threads.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -18,6 +19,7 @@ use super::disk_space::{self, DiskSpace, Level};
 use super::feed::{BufferPool, ConsumerLag};
 use super::log::Log;
 use super::reader_pool::ReaderPool;
+use super::reopen::Reopening;
 use super::sweep::{self, SweepProgress};
 use super::{Options, Stats, WriteState};
 use crate::error::{Error, Result};
@@ -71,6 +73,8 @@ pub(super) struct Engine {
     pub(super) additions_in_place: AtomicU64,
     pub(super) additions_fallback: AtomicU64,
     pub(super) disk_space: DiskSpace,
+    pub(super) reopening: Mutex<Reopening>,
+    pub(super) base_reopened: AtomicU64,
     pub(super) sweeping: SweepProgress,
     /// As of the last checkpoint.
     pub(super) consumer_lags: Mutex<Vec<ConsumerLag>>,
@@ -158,6 +162,8 @@ impl Engine {
             additions_in_place: AtomicU64::new(0),
             additions_fallback: AtomicU64::new(0),
             disk_space: DiskSpace::new(options.free_bytes_min),
+            reopening: Mutex::default(),
+            base_reopened: AtomicU64::new(0),
             sweeping: SweepProgress::default(),
             consumer_lags: Mutex::default(),
             opened_ms: options.clock.now_ms(),
@@ -247,10 +253,13 @@ impl Engine {
     }
 
     /// Whether writers are not slowed and no checkpoint is due.
+    pub(super) fn is_unhurried(&self) -> bool {
+        self.pressure() < CHECKPOINT_FROM && pace(self.base.backlog()).is_none()
+    }
+
+    /// Whether, besides, every write is accepted.
     pub(super) fn is_calm(&self) -> bool {
-        self.pressure() < CHECKPOINT_FROM
-            && pace(self.base.backlog()).is_none()
-            && self.disk_space.level() == Level::Roomy
+        self.is_unhurried() && self.disk_space.level() == Level::Roomy
     }
 
     async fn wait_for_room(&self, pause: Duration) -> Result<()> {
@@ -263,7 +272,7 @@ impl Engine {
             }
             self.log.check_taking()?;
             // Nothing is folded then, so there will be no room soon.
-            if self.disk_space.level() == Level::Reserved {
+            if self.disk_space.level() == Level::Reserved || self.disk_space.refuses_folds() {
                 return Err(Error::DiskFull);
             }
             // The timeout bounds the effect of a lost wake-up.
@@ -318,7 +327,8 @@ impl Engine {
     pub(super) fn stats(&self) -> Stats {
         let generations = self.generations.read().clone();
         let bytes = |generation: Option<Arc<Generation>>| generation.map_or(0, |one| one.bytes());
-        let older = bytes(generations.frozen) + bytes(generations.folded);
+        let frozen = generations.frozen.map(|frozen| frozen.generation);
+        let older = bytes(frozen) + bytes(generations.folded);
         Stats {
             last_seq: self.log.last_seq(),
             synced_seq: self.log.synced_seq(),
@@ -330,10 +340,23 @@ impl Engine {
             additions_fallback_total: self.additions_fallback.load(Ordering::Relaxed),
             disk_free_bytes: self.disk_space.free(),
             space_refusals_total: self.disk_space.refused_total() + self.log.dropped_total(),
+            base_reopened_total: self.base_reopened.load(Ordering::Relaxed),
             syncs: self.log.sync_durations(),
             expired_total: self.sweeping.removed_total(),
             sweep_backlog_ms: self.sweeping.backlog_ms(),
             ..self.opened
+        }
+    }
+
+    /// Runs a background thread. Without it writers would wait for ever, so the log is closed if it panics.
+    fn run_thread(&self, closing: &AtomicBool, work: fn(&Engine, &AtomicBool)) {
+        if std::panic::catch_unwind(AssertUnwindSafe(|| work(self, closing))).is_err() {
+            let thread = std::thread::current();
+            let doing = format!("the thread {}", thread.name().unwrap_or_default());
+            self.log.fail(Error::backend(doing, "it panicked"));
+            self.room.notify_waiters();
+            // As the syncer does, which may be this thread.
+            self.forget_unwritten();
         }
     }
 
@@ -366,7 +389,7 @@ impl Threads {
             let (engine, closing) = (Arc::clone(engine), Arc::clone(&closing));
             std::thread::Builder::new()
                 .name(name.to_owned())
-                .spawn(move || work(&engine, &closing))
+                .spawn(move || engine.run_thread(&closing, work))
                 .map_err(|source| Error::io("starting a store thread", source))
         };
         engine.measure_disk();
@@ -444,7 +467,11 @@ fn fold_loop(engine: &Engine, closing: &AtomicBool) {
         let is_thorough = engine.disk_space.level() != Level::Roomy;
         match engine.checkpoint(is_thorough) {
             Ok(()) => {}
-            Err(Error::DiskFull) => engine.room.notify_waiters(),
+            Err(Error::DiskFull) => {
+                engine.room.notify_waiters();
+                // Every refused writer requests a checkpoint.
+                std::thread::park_timeout(IDLE);
+            }
             Err(error) => {
                 engine.log.fail(error);
                 engine.room.notify_waiters();

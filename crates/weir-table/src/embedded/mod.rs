@@ -37,6 +37,7 @@ mod partial_item;
 mod raw;
 mod read;
 mod reader_pool;
+mod reopen;
 mod sweep;
 mod tables;
 mod token;
@@ -263,6 +264,8 @@ pub struct Stats {
     pub disk_free_bytes: Option<u64>,
     /// Commits that were refused because the disk was nearly full, since opening.
     pub space_refusals_total: u64,
+    /// How often the base store was opened again after it found no room, since opening.
+    pub base_reopened_total: u64,
     /// Durations of the fsyncs since opening.
     pub syncs: SyncDurations,
     /// Items removed because they had expired, since opening.

@@ -108,7 +108,7 @@ impl Engine {
             }
             .peekable()
         };
-        let frozen = generations.frozen.map(dirty);
+        let frozen = generations.frozen.map(|frozen| dirty(frozen.generation));
         let active = dirty(generations.active);
         let stored: StoredKeys = if range.is_empty() {
             Box::new(std::iter::empty())

@@ -100,14 +100,14 @@ pub(super) fn sweep_loop(engine: &Engine, closing: &AtomicBool) {
 impl Engine {
     /// Removes the items and tokens that have expired by now, until `is_stopped`. Returns how many items were removed. Blocks.
     pub(super) fn sweep(&self, is_stopped: &dyn Fn() -> bool) -> Result<u64> {
-        let swept = self.sweep_pass(is_stopped);
+        let swept = self.sweep_pass(is_stopped)?;
+        // Not after a pass that failed: what it left is still there.
         self.sweeping.backlog_ms.store(0, Ordering::Relaxed);
-        swept
+        Ok(swept)
     }
 
     fn sweep_pass(&self, is_stopped: &dyn Fn() -> bool) -> Result<u64> {
         let now_ms = self.options.clock.now_ms();
-        self.sweep_tokens(now_ms, is_stopped)?;
         let now_secs = now_ms / 1000;
         let due = now_secs.saturating_sub(EXPIRY_AGE_MAX_SECS)..=now_secs;
         let mut low = due.start().to_be_bytes().to_vec();
@@ -116,7 +116,8 @@ impl Engine {
             let high = (now_secs + 1).to_be_bytes().to_vec();
             let chunk = self.read_chunk(KeyRange { low, high })?;
             self.note_backlog(&chunk);
-            self.base.remove(Space::Ttl, chunk.orphans)?;
+            let gone = self.base.remove(Space::Ttl, chunk.orphans);
+            gone.map_err(|error| self.base_failed(error))?;
             removed += self.expire_chunk(&chunk.due, &due, is_stopped)?;
             // The feed returns only what was handed to the operating system.
             self.log.flush(self.log.last_seq())?;
@@ -124,6 +125,7 @@ impl Engine {
             low = last;
             low.push(0);
         }
+        self.sweep_tokens(now_ms, is_stopped)?;
         Ok(removed)
     }
 
@@ -187,7 +189,7 @@ impl Engine {
         }
         for _ in 0..PAUSES_MAX {
             std::thread::sleep(PAUSE);
-            if self.is_calm() {
+            if self.is_unhurried() {
                 break;
             }
         }
@@ -220,7 +222,16 @@ impl Engine {
             let Some(found) = self.find_item(&gate, key, loaded, lookup)? else {
                 return Ok(None);
             };
-            let Some(old) = found.stored.map(read::decode).transpose()? else { continue };
+            let old = match found.stored.map(read::decode).transpose() {
+                Ok(Some(old)) => old,
+                Ok(None) => continue,
+                // Others are still removed.
+                Err(error) => {
+                    let table = &table.spec.name;
+                    tracing::warn!(%error, table, ?key, "an item cannot be read, so it does not expire");
+                    continue;
+                }
+            };
             let expiry = table.spec.ttl.as_ref().and_then(|ttl| expiry_of(&old.item, ttl));
             if !expiry.is_some_and(|expiry| due.contains(&expiry)) {
                 continue;
@@ -282,5 +293,55 @@ impl Engine {
             self.publish(&gate, &[], &expired, Durability::Flushed, barrier, now_ms)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Embedded, Options};
+    use crate::clock::Clock;
+    use crate::embedded::dirty::Space;
+    use crate::embedded::keys;
+    use crate::item::Item;
+    use crate::key::Key;
+    use crate::request::{Get, Write};
+    use crate::spec::TableSpec;
+    use crate::store::Store;
+    use crate::value::Kind;
+
+    const NOW_SECS: u64 = 1_770_000_000;
+
+    #[tokio::test]
+    async fn an_item_that_cannot_be_read_does_not_keep_others_from_expiring() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || {
+            let mut options = Options::new(dir.path());
+            options.sweep_interval = None;
+            options.clock = Clock::manual(NOW_SECS * 1000);
+            let embedded = Embedded::open(options).unwrap();
+            let key = embedded.cursor_key();
+            Store::new(embedded, key)
+        };
+        let key = Key::partition;
+        {
+            let store = open();
+            store.create_table(&TableSpec::new("table", "PK", Kind::S).ttl("ttl")).await.unwrap();
+            for name in ["a", "b", "c"] {
+                let item = Item::new().with("PK", name).with("ttl", NOW_SECS - 10);
+                store.write(Write::put("table", item)).await.unwrap();
+            }
+            store.backend().checkpoint().await.unwrap();
+            let engine = &store.backend().engine;
+            let place = keys::item(engine.table("table").unwrap().id, &key("b"));
+            engine.base.load([(Space::Items, place, vec![255; 3])], None).unwrap();
+            store.backend().close().await.unwrap();
+        }
+        let store = open();
+        assert_eq!(store.backend().sweep().await.unwrap(), 2);
+        for name in ["a", "c"] {
+            assert_eq!(store.get(&Get::new("table", key(name))).await.unwrap(), None);
+        }
+        assert!(store.get(&Get::new("table", key("b"))).await.is_err());
+        assert_eq!(store.backend().sweep().await.unwrap(), 0);
     }
 }

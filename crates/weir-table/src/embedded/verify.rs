@@ -58,7 +58,7 @@ impl Engine {
             let _no_fold = self.checkpointing.lock();
             self.fold_active()?;
             let catalog = Arc::clone(&self.catalog.read());
-            let snapshot = self.base.snapshot();
+            let snapshot = self.base.snapshot()?;
             (StoreView { snapshot, catalog }, self.base.applied()?)
         };
         let mut found = Verification { seq, ..Verification::default() };

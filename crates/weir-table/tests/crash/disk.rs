@@ -45,6 +45,10 @@ struct State {
     room: AtomicU64,
     /// Appends of which only a part fit.
     torn: AtomicU64,
+    /// Files that still fit.
+    files_left: AtomicU64,
+    /// The name of a thread that panics when it syncs.
+    panicking: Mutex<Option<&'static str>>,
     /// No file can be removed.
     keeps_files: AtomicBool,
     held: Mutex<bool>,
@@ -63,7 +67,11 @@ pub(crate) struct TestDisk {
 
 impl TestDisk {
     pub(crate) fn new() -> TestDisk {
-        let state = State { room: AtomicU64::new(u64::MAX), ..State::default() };
+        let state = State {
+            room: AtomicU64::new(u64::MAX),
+            files_left: AtomicU64::new(u64::MAX),
+            ..State::default()
+        };
         TestDisk { state: Arc::new(state) }
     }
 
@@ -98,6 +106,16 @@ impl TestDisk {
     /// Leaves room for so many bytes.
     pub(crate) fn leave_room(&self, bytes: u64) {
         self.state.room.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Leaves room for so many files.
+    pub(crate) fn leave_files(&self, files: u64) {
+        self.state.files_left.store(files, Ordering::SeqCst);
+    }
+
+    /// Lets the thread of this name panic when it syncs, or asks for the free space.
+    pub(crate) fn panic_in(&self, thread: &'static str) {
+        *self.state.panicking.lock().unwrap() = Some(thread);
     }
 
     /// Appends so far of which only a part fit.
@@ -180,7 +198,14 @@ impl State {
         Ok(())
     }
 
+    fn panic_if_asked(&self) {
+        let asked = *self.panicking.lock().unwrap();
+        let current = std::thread::current();
+        assert!(asked.is_none() || asked != current.name(), "this thread was asked to panic");
+    }
+
     fn count_sync(&self) -> io::Result<()> {
+        self.panic_if_asked();
         let mut held = self.held.lock().unwrap();
         while *held {
             held = self.released.wait(held).unwrap();
@@ -226,7 +251,12 @@ impl Disk for TestDisk {
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
+        self.state.panic_if_asked();
         Ok(self.state.room.load(Ordering::SeqCst))
+    }
+
+    fn free_files(&self, _path: &Path) -> io::Result<Option<u64>> {
+        Ok(Some(self.state.files_left.load(Ordering::SeqCst)))
     }
 }
 

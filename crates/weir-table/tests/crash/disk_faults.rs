@@ -1,11 +1,11 @@
-//! Failing disks: an fsync that fails, a store that cannot be folded into.
+//! Failing disks: an fsync that fails, writes that take long.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{Error, Get, Item, Key, Store, Write};
-use weir_testkit::{SmallDisk, eventually};
+use weir_testkit::eventually;
 
 use crate::check::Model;
 use crate::disk::{Leaves, TestDisk};
@@ -94,43 +94,6 @@ async fn a_failed_fsync_stops_writes_and_loses_nothing() {
             model.retry_tokens(&store).await;
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_fold_that_fails_is_never_counted_as_done() {
-    // The log has room; what it is folded into has not.
-    let Some(small) = SmallDisk::mount(3) else {
-        return;
-    };
-    let folder = Folder::new();
-    std::fs::create_dir_all(folder.data()).unwrap();
-    std::fs::create_dir_all(small.data()).unwrap();
-    std::os::unix::fs::symlink(small.data(), folder.data().join("store")).unwrap();
-    let mut options = Options::new(folder.data());
-    options.sweep_interval = None;
-    options.checkpoint_interval = Duration::from_millis(20);
-    // Nothing keeps the store from filling the disk.
-    options.free_bytes_min = 0;
-    let store = workload::open(options.clone()).unwrap();
-    workload::prepare(&store).await.unwrap();
-    let mut model = Model::new(2);
-    let (acks, failures) = write_until_refused(&store, &model).await;
-    // Whether the fold itself found no room or the fsync at its end.
-    assert_read_only(&failures, "No space left on device");
-    assert_read_only(&failures, "the store ");
-    // Neither of these may fold past the one that failed.
-    for _ in 0..3 {
-        assert!(store.backend().checkpoint().await.is_err());
-        let to = folder.path().join("backup");
-        assert!(store.backend().backup(&to, None, |_, _| {}).await.is_err());
-    }
-    eventually_sound(&store, &model, &acks).await;
-    drop(store);
-    small.grow(256);
-    let store = workload::open(options).unwrap();
-    model.note(acks);
-    model.check(&store).await;
-    assert!(model.checked > 0, "no write was answered before the disk was full");
 }
 
 #[tokio::test(flavor = "multi_thread")]

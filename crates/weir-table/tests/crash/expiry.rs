@@ -1,15 +1,20 @@
 //! The sweeper: what has expired goes, what was given more time stays.
 
+use std::sync::Arc;
+
 use weir_table::clock::Clock;
-use weir_table::embedded::{Embedded, Options};
+use weir_table::embedded::{Embedded, Options, WriteState};
 use weir_table::expr::set;
 use weir_table::feed::{Change, Position};
-use weir_table::{Get, Item, Key, Kind, Query, Store, TableSpec, Write};
+use weir_table::{Error, Get, Item, Key, Kind, Query, Store, TableSpec, Write};
+use weir_testkit::eventually_eq;
 
 use crate::check;
+use crate::disk::TestDisk;
 use crate::folder::Folder;
 use crate::workload::{self, MAIN};
 
+const MIB: u64 = 1024 * 1024;
 const NOW: u64 = 1_770_000_000;
 const FIVE_YEARS: u64 = 5 * 365 * 24 * 60 * 60;
 
@@ -184,4 +189,27 @@ async fn a_sweep_leaves_what_is_extended_while_it_runs() {
     left.sort();
     assert_eq!(left, extended);
     assert!(store.backend().verify().await.unwrap().is_sound());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_backlog_stays_known_while_nothing_can_be_removed() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 8 * MIB;
+    options.sweep_interval = None;
+    options.clock = Clock::manual(NOW * 1000);
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    store.write(Write::put(MAIN, item("old", NOW - 100))).await.unwrap();
+    disk.leave_room(MIB);
+    eventually_eq(WriteState::DiskFull, async || store.backend().write_state()).await;
+    let swept = store.backend().sweep().await;
+    assert!(matches!(swept, Err(Error::DiskFull)), "{swept:?}");
+    assert_eq!(store.backend().stats().sweep_backlog_ms, 100_000);
+    // A nearly full disk takes deletions.
+    disk.leave_room(7 * MIB);
+    eventually_eq(WriteState::DiskNearlyFull, async || store.backend().write_state()).await;
+    assert_eq!(store.backend().sweep().await.unwrap(), 1);
+    assert_eq!(store.backend().stats().sweep_backlog_ms, 0);
 }

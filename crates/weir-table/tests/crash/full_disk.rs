@@ -1,11 +1,12 @@
 //! A disk that is full: writes are refused, nothing that was answered is lost, and the store goes on by itself when there is
 //! room again.
 
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use weir_table::embedded::{Embedded, Options, WriteState};
+use weir_table::embedded::{self, Embedded, Options, WriteState};
 use weir_table::feed::Position;
 use weir_table::{Error, Get, Item, Key, Kind, Query, Store, TableSpec, Write};
 use weir_testkit::{SmallDisk, eventually, eventually_eq};
@@ -15,8 +16,9 @@ use crate::disk::{Leaves, TestDisk};
 use crate::disk_faults::{eventually_sound, write_until_refused};
 use crate::folder::Folder;
 use crate::power;
+use crate::preload::Library;
 use crate::seed::{self, Random};
-use crate::workload::{self, MAIN};
+use crate::workload::{self, Ack, MAIN, Run};
 
 const MIB: u64 = 1024 * 1024;
 /// Times that the disk of one store is filled.
@@ -143,7 +145,6 @@ async fn a_nearly_full_disk_refuses_growth_and_accepts_deletions_and_settlements
     assert!(matches!(refused, Err(Error::DiskFull)), "{refused:?}");
     assert!(store.get(&Get::new(MAIN, key("two"))).await.unwrap().is_some());
     disk.leave_room(MIB);
-    // The base store cannot recover from a full disk, so nothing is folded into it.
     let folded = store.backend().checkpoint().await;
     assert!(matches!(folded, Err(Error::DiskFull)), "{folded:?}");
     disk.leave_room(100 * MIB);
@@ -176,20 +177,16 @@ async fn a_failed_fsync_is_final_even_on_a_full_disk() {
 }
 
 /// Writes items of its own until it is stopped, and through refusals. Returns how many were answered.
-async fn write_on(
-    store: Store<Embedded>,
-    task: u64,
-    stop: Arc<AtomicBool>,
-    done: Arc<AtomicU64>,
-) -> u64 {
+async fn write_on(store: Store<Embedded>, task: u64, writing: Arc<Writing>) -> u64 {
     let mut number = 0;
-    while !stop.load(Ordering::Relaxed) {
+    while !writing.is_over.load(Ordering::Relaxed) {
         let name = format!("{task}-{number:08}");
         let write = Write::put(MAIN, item(&name));
         match store.write(if number % 2 == 0 { write } else { write.flushed() }).await {
             Ok(_) => {
                 number += 1;
-                done.fetch_add(1, Ordering::Relaxed);
+                writing.answered.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(writing.pause).await;
             }
             Err(Error::DiskFull) => tokio::time::sleep(Duration::from_millis(2)).await,
             Err(error) => panic!("{error:?}"),
@@ -198,37 +195,52 @@ async fn write_on(
     number
 }
 
-async fn answers_more(done: &AtomicU64, more: u64) {
-    let goal = done.load(Ordering::Relaxed) + more;
-    eventually(async || (done.load(Ordering::Relaxed) >= goal).then_some(())).await;
+struct Writing {
+    is_over: AtomicBool,
+    answered: AtomicU64,
+    /// After every write of a task.
+    pause: Duration,
 }
 
-/// Fills a disk under load, frees it, and checks every answer, `rounds` times.
-async fn fill_and_free(
-    small: &SmallDisk,
-    options: Options,
-    rounds: u32,
-    fill: impl Fn(&SmallDisk),
-) {
+impl Writing {
+    async fn answers_more(&self, more: u64) {
+        let answered = || self.answered.load(Ordering::Relaxed);
+        let goal = answered() + more;
+        eventually(async || (answered() >= goal).then_some(())).await;
+    }
+}
+
+/// How a disk is filled and freed under load.
+struct Filling<F, G> {
+    rounds: u64,
+    pause: Duration,
+    fill: F,
+    free: G,
+}
+
+/// Fills a disk under load, frees it, and checks every answer. Returns how often the base store was opened again.
+async fn fill_and_free<F: Fn(), G: Fn()>(options: Options, filling: Filling<F, G>) -> u64 {
     let store = workload::open(options.clone()).unwrap();
     workload::prepare(&store).await.unwrap();
-    let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let writing = Arc::new(Writing {
+        is_over: AtomicBool::new(false),
+        answered: AtomicU64::new(0),
+        pause: filling.pause,
+    });
     let tasks: Vec<_> = (0..4)
-        .map(|task| {
-            tokio::spawn(write_on(store.clone(), task, Arc::clone(&stop), Arc::clone(&done)))
-        })
+        .map(|task| tokio::spawn(write_on(store.clone(), task, Arc::clone(&writing))))
         .collect();
-    for _ in 0..rounds {
-        answers_more(&done, 200).await;
-        fill(small);
+    for _ in 0..filling.rounds {
+        writing.answers_more(200).await;
+        (filling.fill)();
         state_becomes(&store, WriteState::DiskFull).await;
         // Readers are served meanwhile.
         assert!(store.get(&Get::new(MAIN, key("0-00000000"))).await.unwrap().is_some());
-        small.free();
+        (filling.free)();
         state_becomes(&store, WriteState::Accepting).await;
     }
-    answers_more(&done, 200).await;
-    stop.store(true, Ordering::Relaxed);
+    writing.answers_more(200).await;
+    writing.is_over.store(true, Ordering::Relaxed);
     let mut expected = Vec::new();
     for (task, written) in tasks.into_iter().enumerate() {
         let written = written.await.unwrap();
@@ -243,9 +255,15 @@ async fn fill_and_free(
     };
     assert!(names(&store).await == expected, "the items are not those that were answered");
     assert!(store.backend().verify().await.unwrap().is_sound());
+    let reopened = store.backend().stats().base_reopened_total;
     drop(store);
     let store = workload::open(options).unwrap();
     assert!(names(&store).await == expected, "the items are not those that were answered");
+    let (rounds, answered) = (filling.rounds, expected.len());
+    eprintln!(
+        "{rounds} rounds, {answered} writes answered, base store opened again {reopened} times"
+    );
+    reopened
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -257,8 +275,8 @@ async fn a_disk_that_fills_and_is_freed_under_load_loses_nothing() {
     options.free_bytes_min = 64 * MIB;
     options.checkpoint_interval = Duration::from_millis(50);
     options.segment_bytes_max = MIB;
-    // The base store must not meet the end of the disk.
-    fill_and_free(&small, options, 3, |small| small.fill_to(24 * MIB)).await;
+    let (fill, free) = (|| small.fill_to(24 * MIB), || small.free());
+    fill_and_free(options, Filling { rounds: 3, pause: Duration::ZERO, fill, free }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -267,9 +285,238 @@ async fn a_log_that_finds_no_room_goes_on_when_there_is() {
         return;
     };
     let mut options = Options::new(small.data());
-    // The log meets the end of the disk itself; nothing is folded, because the base store must not.
+    // The log meets the end of the disk itself; nothing is folded.
     options.free_bytes_min = 0;
     options.checkpoint_interval = Duration::from_secs(600);
     options.segment_bytes_max = 64 * 1024;
-    fill_and_free(&small, options, 5, SmallDisk::fill).await;
+    let (fill, free) = (|| small.fill(), || small.free());
+    fill_and_free(options, Filling { rounds: 5, pause: Duration::ZERO, fill, free }).await;
+}
+
+/// Options with which the base store writes to its disk all the time.
+fn folding(data: PathBuf) -> Options {
+    let mut options = Options::new(data);
+    // Nothing keeps the base store from the end of the disk.
+    options.free_bytes_min = 0;
+    options.checkpoint_interval = Duration::from_millis(5);
+    options.memtable_bytes = Some(64 * 1024);
+    options.segment_bytes_max = MIB;
+    options.feed_bytes_max = 8 * MIB;
+    options
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_and_base_store_that_find_no_room_go_on_when_there_is() {
+    let Some(small) = SmallDisk::mount(256) else {
+        return;
+    };
+    let rounds = if seed::all() { 200 } else { 20 };
+    let (fill, free) = (|| small.fill(), || small.free());
+    let filling = Filling { rounds, pause: Duration::from_millis(1), fill, free };
+    let reopened = fill_and_free(folding(small.data()), filling).await;
+    assert!(reopened >= rounds / 4, "the base store found no room only {reopened} times");
+}
+
+const NO_ROOM_CHILD: &str = "full_disk::the_process_whose_base_store_finds_no_room";
+const NO_ROOM_ROOT: &str = "WEIR_NO_ROOM_ROOT";
+const NO_ROOM_FLAG: &str = "WEIR_NO_ROOM_FLAG";
+
+/// Needs no mount, so that it runs everywhere. The file system reports free space all the while, as it does with a quota.
+#[test]
+fn a_base_store_that_is_refused_room_goes_on_when_there_is() {
+    let folder = Folder::new();
+    let status = Library::compile("no_room.c")
+        .process(NO_ROOM_CHILD)
+        .env(NO_ROOM_ROOT, folder.data().join("store"))
+        .env(NO_ROOM_FLAG, folder.path().join("no-room"))
+        .status();
+    assert!(status.unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "not a test of its own: `a_base_store_that_is_refused_room_goes_on_when_there_is` starts it as a process"]
+async fn the_process_whose_base_store_finds_no_room() {
+    let path = |name: &str| PathBuf::from(std::env::var(name).unwrap());
+    let (root, flag) = (path(NO_ROOM_ROOT), path(NO_ROOM_FLAG));
+    let fill = || drop(std::fs::File::create(&flag).unwrap());
+    let free = || std::fs::remove_file(&flag).unwrap();
+    let options = folding(root.parent().unwrap().to_owned());
+    let pause = Duration::from_millis(1);
+    let reopened = fill_and_free(options, Filling { rounds: 10, pause, fill, free }).await;
+    assert!(reopened >= 10, "{reopened}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_store_that_finds_no_room_loses_nothing_and_goes_on_without_a_restart() {
+    // The log has room; what it is folded into has not.
+    let Some(small) = SmallDisk::mount(3) else {
+        return;
+    };
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.data()).unwrap();
+    std::fs::create_dir_all(small.data()).unwrap();
+    std::os::unix::fs::symlink(small.data(), folder.data().join("store")).unwrap();
+    let mut options = Options::new(folder.data());
+    options.sweep_interval = None;
+    options.checkpoint_interval = Duration::from_millis(20);
+    // Nothing keeps the store from filling the disk.
+    options.free_bytes_min = 0;
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    store.create_table(&TableSpec::new("more", "PK", Kind::S)).await.unwrap();
+    let mut model = Model::new(2);
+    let (answered, failures) = write_until_refused(&store, &model).await;
+    assert_full(&failures);
+    // A compaction that failed may have left some room.
+    small.fill();
+    eventually(async || {
+        let more = Item::new().with("PK", "p").with("pad", "x".repeat(1000));
+        let _ = store.write(Write::put("more", more)).await;
+        (store.backend().write_state() == WriteState::DiskFull).then_some(())
+    })
+    .await;
+    // Neither of these may fold past the one that failed, and a backup to another disk has all of it.
+    for round in 0..3 {
+        assert!(matches!(store.backend().checkpoint().await, Err(Error::DiskFull)));
+        let name = |what: &str| folder.path().join(format!("{what}-{round}"));
+        store.backend().backup(&name("backup"), None, |_, _| {}).await.unwrap();
+        embedded::restore(&name("backup"), &name("restored"), None, &|_, _| {}).unwrap();
+        let copy = workload::open(Options::new(name("restored"))).unwrap();
+        let mut model = model.clone();
+        model.forget_feed();
+        model.note(answered.iter().copied());
+        model.check(&copy).await;
+        assert!(copy.backend().verify().await.unwrap().is_sound());
+    }
+    eventually_sound(&store, &model, &answered).await;
+    small.free();
+    small.grow(256);
+    state_becomes(&store, WriteState::Accepting).await;
+    model.note(answered);
+    model.check(&store).await;
+    assert!(model.checked > 0, "no write was answered before the disk was full");
+    assert!(store.backend().stats().base_reopened_total > 0);
+    // It folds and answers as before.
+    let run = Run { steps_max: 20, ..Run::new(model.seed, model.done()) };
+    let answered: Arc<Mutex<Vec<Ack>>> = Arc::default();
+    let sink = Arc::clone(&answered);
+    let failures = run.go(&store, move |ack| sink.lock().unwrap().push(ack)).await;
+    assert!(failures.is_empty(), "{failures:?}");
+    model.note(answered.lock().unwrap().drain(..));
+    store.backend().checkpoint().await.unwrap();
+    model.check(&store).await;
+    assert!(store.backend().verify().await.unwrap().is_sound());
+    drop(store);
+    let store = workload::open(options).unwrap();
+    model.check(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_is_trimmed_though_nothing_can_be_folded() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 8 * MIB;
+    options.segment_bytes_max = 4_000;
+    options.checkpoint_interval = Duration::from_secs(600);
+    let store = workload::open(options).unwrap();
+    store.create_table(&TableSpec::new("table", "PK", Kind::S)).await.unwrap();
+    for number in 0..100 {
+        let item = Item::new().with("PK", number.to_string()).with("pad", "x".repeat(200));
+        store.write(Write::put("table", item).flushed()).await.unwrap();
+    }
+    disk.keep_files(true);
+    store.backend().checkpoint().await.unwrap();
+    let before = store.backend().stats().log_bytes;
+    disk.keep_files(false);
+    disk.leave_room(MIB);
+    let folded = store.backend().checkpoint().await;
+    assert!(matches!(folded, Err(Error::DiskFull)), "{folded:?}");
+    let after = store.backend().stats().log_bytes;
+    assert!(after <= 4_000 && before > 5 * after, "{before} bytes became {after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fold_needs_room_for_its_bytes_and_few_files_are_a_full_disk() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 8 * MIB;
+    options.checkpoint_interval = Duration::from_secs(600);
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    for number in 0..30 {
+        let item = item(&number.to_string()).with("large", "x".repeat(100_000));
+        store.write(Write::put(MAIN, item).flushed()).await.unwrap();
+    }
+    // A quarter of the bound is left, and twice the bytes of the fold are not.
+    disk.leave_room(7 * MIB);
+    let folded = store.backend().checkpoint().await;
+    assert!(matches!(folded, Err(Error::DiskFull)), "{folded:?}");
+    disk.leave_room(9 * MIB);
+    store.backend().checkpoint().await.unwrap();
+    disk.leave_room(u64::MAX);
+    disk.leave_files(1_000);
+    state_becomes(&store, WriteState::DiskFull).await;
+    disk.leave_files(2_000);
+    state_becomes(&store, WriteState::Accepting).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fullest_of_the_disks_of_a_store_counts() {
+    let Some(small) = SmallDisk::mount(32) else {
+        return;
+    };
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.data()).unwrap();
+    std::fs::create_dir_all(small.data()).unwrap();
+    std::os::unix::fs::symlink(small.data(), folder.data().join("store")).unwrap();
+    let mut options = Options::new(folder.data());
+    options.free_bytes_min = 48 * MIB;
+    let store = workload::open(options).unwrap();
+    assert_eq!(store.backend().write_state(), WriteState::DiskNearlyFull);
+    small.grow(256);
+    state_becomes(&store, WriteState::Accepting).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_leaves_the_last_room_to_the_store_and_works_on_another_disk() {
+    let (folder, other, disk) = (Folder::new(), SmallDisk::mount(64), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 8 * MIB;
+    options.checkpoint_interval = Duration::from_secs(600);
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    for number in 0..3_000 {
+        store.write(Write::put(MAIN, item(&format!("{number:05}"))).flushed()).await.unwrap();
+    }
+    let to = folder.path().join("backup");
+    // The disk becomes nearly full while the backup runs.
+    let filling = disk.clone();
+    let backup = store.backend().backup(&to, None, move |_, _| filling.leave_room(7 * MIB)).await;
+    assert!(matches!(backup, Err(Error::DiskFull)), "{backup:?}");
+    assert!(!to.exists(), "an unfinished backup stays");
+    std::fs::create_dir(&to).unwrap();
+    let backup = store.backend().backup(&to, None, |_, _| {}).await;
+    assert!(matches!(backup, Err(Error::DiskFull)), "{backup:?}");
+    assert_eq!(std::fs::read_dir(&to).unwrap().count(), 0);
+    let Some(other) = other else {
+        return;
+    };
+    disk.leave_room(100 * MIB);
+    state_becomes(&store, WriteState::Accepting).await;
+    // These are in no fold.
+    store.write(Write::delete(MAIN, key("00000"))).await.unwrap();
+    store.write(Write::put(MAIN, item("00001").with("changed", true))).await.unwrap();
+    store.write(Write::put(MAIN, item("a new one"))).await.unwrap();
+    disk.leave_room(MIB);
+    let (to, restored) = (other.path().join("backup"), folder.path().join("restored"));
+    store.backend().backup(&to, None, |_, _| {}).await.unwrap();
+    embedded::restore(&to, &restored, None, &|_, _| {}).unwrap();
+    let copy = workload::open(Options::new(&restored)).unwrap();
+    let expected = check::scan(&store, Query::scan(MAIN)).await;
+    assert_eq!(expected.len(), 3_000);
+    assert_eq!(check::scan(&copy, Query::scan(MAIN)).await, expected);
+    assert!(copy.backend().verify().await.unwrap().is_sound());
 }

@@ -71,6 +71,7 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     problems.extend(dynamodb_keys_of_embedded(loaded));
     problems.extend(impatient_feed(loaded));
     problems.extend(half_of_tls(loaded));
+    problems.extend(no_room_to_fold(loaded));
     let prefix = loaded.config.store.table_prefix.as_deref().unwrap_or_default();
     let found = loaded.config.services().table_problems(prefix);
     problems.extend(found.into_iter().map(|(key, problem)| loaded.wrong(&key, problem)));
@@ -140,6 +141,20 @@ fn impatient_feed(loaded: &Loaded) -> Option<String> {
     (loaded.config.store.feed_idle_secs <= longest).then(|| {
         let problem = format!("must be longer than the longest interval of jobs, {longest} s");
         loaded.wrong("store.feed_idle_secs", problem)
+    })
+}
+
+/// Below the bound, recent commits still have to be folded: a third of their memory, written twice.
+fn no_room_to_fold(loaded: &Loaded) -> Option<String> {
+    let store = &loaded.config.store;
+    let (bound, dirty) = (store.free_bytes_min, store.dirty_bytes_max);
+    (store.kind == Kind::Embedded && bound > 0 && bound < dirty).then(|| {
+        let by = loaded.origin("store.dirty_bytes_max");
+        let problem = format!(
+            "is less than store.dirty_bytes_max, {dirty}, set by {by}: a nearly full disk could not \
+             take recent commits; 0 turns the bound off"
+        );
+        loaded.wrong("store.free_bytes_min", problem)
     })
 }
 

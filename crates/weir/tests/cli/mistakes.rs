@@ -19,6 +19,10 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ("[store]\ndata = \"\"", "store.data is empty"),
     ("[server]\nlisten = \"localhost\"", "server.listen \"localhost\" has no port"),
     ("[server]\nlisten = \"localhost:70000\"", "server.listen \"70000\" is not a port"),
+    (
+        "[store]\nfree_bytes_min = 100000000",
+        "store.free_bytes_min is less than store.dirty_bytes_max, 150994944",
+    ),
     ("[server]\ntls_cert = \"a.pem\"", "server.tls_cert is set without server.tls_key"),
     ("[server]\ntls_key = \"a.pem\"", "server.tls_key is set without server.tls_cert"),
     (

@@ -11,10 +11,12 @@
 //! end    3  xxh3 of items:8  "FJL" 3
 //! ```
 //! The numbers are little-endian. Zeros follow the last batch. ADR 0041 says why this is known here.
+//!
+//! [`renew`] writes the journals anew before a store is opened again in the same process.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
@@ -24,6 +26,10 @@ use crate::error::{Error, Result};
 const TRAILER: &[u8; 4] = b"FJL\x03";
 /// Bytes of a journal that are compared with zeros at once.
 const CHUNK: usize = 1024 * 1024;
+/// The end of the name of a journal that is being written anew. fjall passes over it.
+const DRAFT: &str = "jnl.new";
+/// The unit of `st_blocks`.
+const BLOCK_BYTES: u64 = 512;
 
 /// What was cut from a journal, and where it is kept until the log has replaced it.
 #[derive(Debug)]
@@ -47,6 +53,7 @@ impl Cut {
 
 /// Cuts everything after the last whole batch, if anything follows it, and keeps it in the folder `aside`.
 pub(in super::super) fn cut_torn_end(store: &Path, aside: &Path) -> Result<Option<Cut>> {
+    remove_drafts(store)?;
     let journals = list(store)?;
     for (number, journal) in journals.iter().enumerate() {
         let failed = |source| Error::io(format!("reading {}", journal.display()), source);
@@ -65,6 +72,76 @@ pub(in super::super) fn cut_torn_end(store: &Path, aside: &Path) -> Result<Optio
         return Ok(Some(Cut { journal: journal.clone(), offset, kept }));
     }
     Ok(None)
+}
+
+/// Writes the whole batches of every journal to a new file, syncs it, and puts it in the journal's place.
+///
+/// What the journals held is on disk then, even if an fsync of the old files failed. And nobody has the new files open: a
+/// thread of the old instance that ends late still writes what its buffer held, to a file that has no name any more.
+pub(in super::super) fn renew(store: &Path) -> Result<()> {
+    for journal in list(store)? {
+        let renewing = |source| Error::io(format!("renewing {}", journal.display()), source);
+        let draft = journal.with_extension(DRAFT);
+        if let Err(source) = copy_batches(&journal, &draft) {
+            let _ = fs::remove_file(&draft);
+            return Err(renewing(source));
+        }
+        fs::rename(&draft, &journal).map_err(renewing)?;
+    }
+    let syncing = |source| Error::io(format!("syncing {}", store.display()), source);
+    File::open(store).and_then(|folder| folder.sync_all()).map_err(syncing)
+}
+
+/// Checks that so many bytes can be written. The free space that the file system reports does not show a quota.
+pub(in super::super) fn check_room(store: &Path, bytes: u64) -> Result<()> {
+    let draft = store.join(format!("room.{DRAFT}"));
+    let write = || -> io::Result<()> {
+        let mut file =
+            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+        io::copy(&mut io::repeat(0).take(bytes), &mut file).map(|_| ())
+    };
+    let written = write();
+    fs::remove_file(&draft)
+        .or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })
+        .and(written)
+        .map_err(|source| Error::io(format!("looking for room in {}", store.display()), source))
+}
+
+/// Bytes of room that [`renew`] needs: those of the largest journal.
+pub(in super::super) fn room_to_renew(store: &Path) -> Result<u64> {
+    let mut room = 0;
+    for journal in list(store)? {
+        // A thread of fjall may just have removed it.
+        let blocks = fs::metadata(&journal).map_or(0, |found| found.blocks());
+        room = room.max(blocks * BLOCK_BYTES);
+    }
+    Ok(room)
+}
+
+fn copy_batches(journal: &Path, draft: &Path) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(64 * 1024, File::open(journal)?);
+    let len = skip_batches(&mut input)?;
+    input.rewind()?;
+    let mut copy =
+        OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(draft)?;
+    io::copy(&mut input.take(len), &mut copy)?;
+    copy.sync_all()
+}
+
+/// Removes what a renewal left that was killed.
+fn remove_drafts(store: &Path) -> Result<()> {
+    let removing = |source| Error::io(format!("tidying {}", store.display()), source);
+    // Opening reports a missing folder.
+    for entry in fs::read_dir(store).into_iter().flatten() {
+        let path = entry.map_err(removing)?.path();
+        if path.to_str().is_some_and(|path| path.ends_with(DRAFT)) {
+            fs::remove_file(&path).map_err(removing)?;
+        }
+    }
+    Ok(())
 }
 
 /// The journals, oldest first.
@@ -126,12 +203,18 @@ fn keep(journal: &Path, offset: u64, aside: &Path) -> io::Result<PathBuf> {
 /// The offset after the last whole batch, if something other than zeros follows it.
 fn find_damage(journal: &Path) -> io::Result<Option<u64>> {
     let mut input = BufReader::with_capacity(64 * 1024, File::open(journal)?);
-    let mut offset = 0;
-    while let Some(len) = take_batch(&mut input)? {
-        offset += len;
-    }
+    let offset = skip_batches(&mut input)?;
     input.seek(SeekFrom::Start(offset))?;
     Ok((!is_zeros(&mut input)?).then_some(offset))
+}
+
+/// The length of the whole batches.
+fn skip_batches(input: &mut impl Read) -> io::Result<u64> {
+    let mut offset = 0;
+    while let Some(len) = take_batch(input)? {
+        offset += len;
+    }
+    Ok(offset)
 }
 
 /// The checksum that fjall keeps of a whole file.

@@ -67,6 +67,9 @@ pub fn repair_folder(
         return Ok(RepairReport { finished_interrupted: true, ..RepairReport::default() });
     }
     let mut losses = check_format(dir)?;
+    if !dry_run {
+        swap::check_movable(dir)?;
+    }
     let scratch = Scratch::new(dir, SCRATCH)?;
     let target = if dry_run { scratch.path(REPAIRED) } else { empty(dir.join(REPAIRED))? };
     let source = open_readable(dir, &scratch, &mut losses)?;

@@ -4,7 +4,7 @@
 //! repair that is killed is either repeated from the start or finished by the next one. No store opens meanwhile.
 
 use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::embedded::open::{self, DAMAGED, REPAIRING};
@@ -16,8 +16,28 @@ const PARTS: [&str; 3] = ["store", "log", "cursor.key"];
 /// Repairs of one folder that are kept apart.
 const REPAIRS_MAX: u32 = 10_000;
 
+/// Refuses a folder with a part on a disk of its own, which cannot be renamed.
+pub(super) fn check_movable(dir: &Path) -> Result<()> {
+    let reading = |source| Error::io(format!("reading {}", dir.display()), source);
+    let own = fs::metadata(dir).map_err(reading)?.dev();
+    for part in PARTS {
+        let path = dir.join(part);
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.dev() != own) {
+            let problem = format!(
+                "{} is a disk of its own, and a repair replaces it by a rename: copy the whole folder \
+                 to one disk and repair the copy",
+                path.display()
+            );
+            return Err(Error::invalid("folder", problem));
+        }
+    }
+    Ok(())
+}
+
 /// Replaces the parts of the store that are in `repaired`. Returns the folder of the old ones.
 pub(super) fn swap(dir: &Path) -> Result<PathBuf> {
+    // Before the marker: the folder would open no more.
+    check_movable(dir)?;
     let number = (1..REPAIRS_MAX).find(|number| !kept(dir, *number).exists());
     let number = number.ok_or_else(|| {
         Error::invalid("folder", format!("{} has too many repairs", dir.join(DAMAGED).display()))

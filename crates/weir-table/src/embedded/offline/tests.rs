@@ -26,6 +26,27 @@ const TABLE: &str = "things";
 const ITEMS_KEYSPACE: u32 = 1;
 const INDEX_KEYSPACE: u32 = 2;
 
+#[tokio::test]
+async fn a_log_on_a_disk_of_its_own_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    written(dir.path(), 20, 20, false).await;
+    let (log, aside) = (dir.path().join("log"), dir.path().join("aside"));
+    fs::rename(&log, &aside).unwrap();
+    fs::create_dir(&log).unwrap();
+    let Some(_disk) = weir_testkit::SmallDisk::mount_at(&log, 64) else { return };
+    for entry in fs::read_dir(&aside).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), log.join(entry.file_name())).unwrap();
+    }
+    let repaired = repair_folder(dir.path(), false, &|_, _| {});
+    let Err(Error::Invalid { problem, .. }) = repaired else { panic!("{repaired:?}") };
+    assert!(problem.contains("is a disk of its own"), "{problem}");
+    // Nothing was changed.
+    assert!(!dir.path().join(REPAIRING).exists());
+    let store = open(dir.path());
+    assert_eq!(store.query(&Query::scan(TABLE)).await.unwrap().items.len(), 40);
+}
+
 fn options(dir: &Path) -> Options {
     let mut options = Options::new(dir);
     options.segment_bytes_max = 4 * 1024;

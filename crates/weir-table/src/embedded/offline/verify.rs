@@ -189,7 +189,11 @@ impl Check<'_> {
 
     /// Compares items, index entries and expiry entries.
     fn entries(&mut self, catalog: Catalog) {
-        let view = StoreView { snapshot: self.base.snapshot(), catalog: Arc::new(catalog) };
+        let snapshot = match self.base.snapshot() {
+            Ok(snapshot) => snapshot,
+            Err(error) => return self.lost("store", &error),
+        };
+        let view = StoreView { snapshot, catalog: Arc::new(catalog) };
         let mut found = Verification::default();
         for check in [StoreView::check_items, StoreView::check_index, StoreView::check_ttl] {
             if let Err(error) = check(&view, &mut found) {

@@ -14,7 +14,6 @@ mod trace;
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -24,6 +23,7 @@ use self::disk_model::{DiskModel, Losses};
 use self::trace::Event;
 use crate::check::Model;
 use crate::folder::{self, Folder};
+use crate::preload::Library;
 use crate::seed::{self, Random};
 use crate::workload::{self, Ack, Progress, Run};
 
@@ -43,20 +43,8 @@ const DONE_VAR: &str = "WEIR_CRASH_DONE";
 const DATA: &str = "data";
 const ACKS: &str = "acks";
 
-/// The recorder, compiled once. Rust needs a C linker, so there is one.
-static RECORDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
-    let dir = tempfile::tempdir().unwrap();
-    let library = dir.path().join("recorder.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crash/power_loss/recorder.c");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .arg(&library)
-        .arg(source)
-        .args(["-ldl", "-lpthread"])
-        .status();
-    assert!(built.unwrap().success());
-    (dir, library)
-});
+/// The recorder, compiled once.
+static RECORDER: LazyLock<Library> = LazyLock::new(|| Library::compile("power_loss/recorder.c"));
 
 fn options(data: &Path, random: &mut Random) -> Options {
     let mut options = workload::options(data, random);
@@ -109,9 +97,8 @@ async fn write(root: &Path, seed: u64, round: u64, done: Progress) {
 /// Runs the process and returns what it did to its files.
 fn record(root: &Path, seed: u64, round: u64, done: &Progress) -> Vec<Event> {
     let trace = root.with_extension("trace");
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args([CHILD, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
-        .env("LD_PRELOAD", &RECORDER.1)
+    let status = RECORDER
+        .process(CHILD)
         .env(ROOT_VAR, root)
         .env(TRACE_VAR, &trace)
         .env(SEED_VAR, seed.to_string())
