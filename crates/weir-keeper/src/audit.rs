@@ -69,11 +69,9 @@ impl AuditAction {
             AppDeleted, AppPurged, OrgDeleted, OrgPurged, ProfileDeleted, RotationCancelled,
             StickyReset, WebhookRemoved,
         };
-        match self {
-            OrgDeleted | OrgPurged | AppDeleted | AppPurged => true,
-            RotationCancelled | ProfileDeleted | StickyReset | WebhookRemoved => true,
-            _ => false,
-        }
+        let of_tenant = matches!(self, OrgDeleted | OrgPurged | AppDeleted | AppPurged);
+        of_tenant
+            || matches!(self, RotationCancelled | ProfileDeleted | StickyReset | WebhookRemoved)
     }
 }
 

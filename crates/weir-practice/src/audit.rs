@@ -77,11 +77,8 @@ impl AuditAction {
             JobCancelled, PlanDeleted, ProblemDeleted, ProblemPurged, UserDeactivated, UserErased,
             UserErasureFinished,
         };
-        match self {
-            UserDeactivated | UserErased | UserErasureFinished | PlanDeleted => true,
-            ProblemDeleted | ProblemPurged | JobCancelled => true,
-            _ => false,
-        }
+        let of_user = matches!(self, UserDeactivated | UserErased | UserErasureFinished);
+        of_user || matches!(self, PlanDeleted | ProblemDeleted | ProblemPurged | JobCancelled)
     }
 }
 
