@@ -2,6 +2,8 @@
 //!
 //! Modules become one file, and style sheets another. The page, `index.html`, names the files of this version.
 
+#![expect(clippy::print_stdout, reason = "cargo reads what a build script prints")]
+
 mod bundle;
 
 use std::env;
