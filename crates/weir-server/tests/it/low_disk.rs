@@ -1,5 +1,7 @@
 //! A disk that is nearly full: everything that frees it, and everything that people need to get there, goes on.
 
+#![expect(clippy::indexing_slicing, reason = "helpers of tests")]
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
