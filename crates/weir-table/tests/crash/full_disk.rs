@@ -310,7 +310,7 @@ async fn log_and_base_store_that_find_no_room_go_on_when_there_is() {
     let Some(small) = SmallDisk::mount(256) else {
         return;
     };
-    let rounds = if seed::all() { 200 } else { 20 };
+    let rounds = if seed::all() { 60 } else { 20 };
     let (fill, free) = (|| small.fill(), || small.free());
     let filling = Filling { rounds, pause: Duration::from_millis(1), fill, free };
     let reopened = fill_and_free(folding(small.data()), filling).await;
