@@ -7,39 +7,25 @@
 //! fjall takes no writes any more once one of them found no room. [`Base::reopen`] puts a new instance in its place.
 
 pub(super) mod journal;
+mod opened;
 
-use std::io::ErrorKind::{QuotaExceeded, StorageFull};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fjall::compaction::Leveled;
-use fjall::config::{BlockSizePolicy, CompressionPolicy};
-use fjall::{
-    AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, LsmError,
-    PersistMode, Readable as _, Slice,
-};
+use fjall::{AbstractTree as _, Database, Keyspace, PersistMode, Readable as _, Slice};
 use parking_lot::RwLock;
 
-use super::background;
 use super::dirty::{Generation, SPACES, Space};
 use super::keys::KeyRange;
 use super::log::scan::REPAIR;
 use crate::error::{Error, Result};
 use journal::Cut;
+use opened::{
+    APPLIED, APPLIED_EVERYWHERE, APPLIED_IN_SPACE, KEYSPACES, Opened, failed, keyspace_of,
+};
 
-/// The sequence number that a keyspace has reached. In the meta space it has a name of its own, and a second copy: a version
-/// that knows only the first one does not change the second, and so shows that it was here.
-const APPLIED: &[u8] = b"applied";
-const APPLIED_EVERYWHERE: &[u8] = b"applied-everywhere";
-/// After the keys of every table and of every expiry.
-const APPLIED_IN_SPACE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xffapplied";
-const MIB: u64 = 1024 * 1024;
-/// The keyspaces, in the order in which they are created and numbered, and the sizes of their memtables in bytes.
-const KEYSPACES: [(&str, u64); 4] =
-    [("items", 8 * MIB), ("index", 8 * MIB), ("ttl", 2 * MIB), ("meta", MIB)];
-const JOURNAL_BYTES_MAX: u64 = 128 * MIB;
 /// Level-0 tables at which a fold waits. fjall itself sleeps in `commit` from 20 on.
 const LEVEL0_TABLES_MAX: usize = 12;
 /// Interval at which a waiting fold checks again, and the number of checks.
@@ -61,42 +47,10 @@ pub(super) struct Base {
     level0_tables: AtomicUsize,
 }
 
-/// An open instance of fjall. Iterators and snapshots hold it.
-struct Opened {
-    db: Database,
-    spaces: [Keyspace; 4],
-}
-
 impl std::fmt::Debug for Base {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Base")
     }
-}
-
-/// The keyspace of a space.
-fn keyspace_of(spaces: &[Keyspace; 4], space: Space) -> &Keyspace {
-    let [items, index, ttl, meta] = spaces;
-    match space {
-        Space::Items => items,
-        Space::Index => index,
-        Space::Ttl => ttl,
-        Space::Meta => meta,
-    }
-}
-
-/// Small tables and memtables: fjall blocks readers while it installs a table or frees a memtable, for a time that grows
-/// with their size.
-fn keyspace_options(memtable_bytes: u64) -> KeyspaceCreateOptions {
-    let compression = [CompressionType::None, CompressionType::None, CompressionType::Lz4];
-    KeyspaceCreateOptions::default()
-        .max_memtable_size(memtable_bytes)
-        .manual_journal_persist(true)
-        .data_block_size_policy(BlockSizePolicy::all(4 * 1024))
-        .data_block_compression_policy(CompressionPolicy::new(compression))
-        .expect_point_read_hits(false)
-        .compaction_strategy(Arc::new(
-            Leveled::default().with_l0_threshold(4).with_table_target_size(8 * MIB),
-        ))
 }
 
 /// A store that could not be opened though its files can be read.
@@ -120,18 +74,6 @@ fn sync_folders(dir: &Path) -> std::io::Result<()> {
         }
     }
     std::fs::File::open(dir)?.sync_all()
-}
-
-fn failed(doing: &'static str) -> impl Fn(fjall::Error) -> Error {
-    move |source| match source {
-        // So that a full disk is found as such.
-        fjall::Error::Io(source) | fjall::Error::Storage(LsmError::Io(source))
-            if matches!(source.kind(), StorageFull | QuotaExceeded) =>
-        {
-            Error::io(doing, source)
-        }
-        source => Error::backend(doing, source),
-    }
 }
 
 /// Whether the store takes no more writes because of a failure that it does not name.
@@ -502,79 +444,6 @@ impl Base {
 struct Entries {
     keys: fjall::Iter,
     _opened: Arc<Opened>,
-}
-
-impl Opened {
-    fn start_complete(dir: &Path, cache_bytes: u64) -> Result<Opened> {
-        Opened::start(dir, cache_bytes, None, |db| {
-            let lost = KEYSPACES.into_iter().find(|(name, _)| !db.keyspace_exists(name));
-            match lost {
-                None => Ok(()),
-                Some((name, _)) => Err(Error::Corrupt {
-                    path: dir.join("keyspaces"),
-                    offset: 0,
-                    what: format!(
-                        "the keyspace {name:?} is missing: run `weir repair`, or restore a backup"
-                    ),
-                }),
-            }
-        })
-    }
-
-    fn start(
-        dir: &Path,
-        cache_bytes: u64,
-        memtable_bytes: Option<u64>,
-        check: impl FnOnce(&Database) -> Result<()>,
-    ) -> Result<Opened> {
-        let database = Database::builder(dir)
-            .cache_size(cache_bytes)
-            .max_journaling_size(JOURNAL_BYTES_MAX)
-            // With one worker, memtable rotation queues behind compactions, and memory is unbounded.
-            .worker_threads(2)
-            .max_cached_files(Some(256))
-            .journal_compression(CompressionType::None)
-            .manual_journal_persist(true);
-        let db = background::with_low_priority(|| {
-            database.open().map_err(|error| match error {
-                fjall::Error::Io(source) => Error::io("opening the key-value store", source),
-                error => failed("opening the key-value store")(error),
-            })
-        })?;
-        check(&db)?;
-        let keyspace = |(name, usual_bytes): (&str, u64)| {
-            db.keyspace(name, || keyspace_options(memtable_bytes.unwrap_or(usual_bytes)))
-                .map_err(failed("opening a keyspace"))
-        };
-        let [items, index, ttl, meta] = KEYSPACES;
-        let spaces = [keyspace(items)?, keyspace(index)?, keyspace(ttl)?, keyspace(meta)?];
-        Ok(Opened { db, spaces })
-    }
-
-    fn space(&self, space: Space) -> &Keyspace {
-        keyspace_of(&self.spaces, space)
-    }
-
-    /// Puts the sequence number that a batch reaches into every keyspace.
-    fn put_applied(&self, batch: &mut fjall::OwnedWriteBatch, applied: u64) {
-        let value = applied.to_be_bytes();
-        batch.insert(self.space(Space::Meta), APPLIED, value);
-        batch.insert(self.space(Space::Meta), APPLIED_EVERYWHERE, value);
-        for space in [Space::Items, Space::Index, Space::Ttl] {
-            batch.insert(self.space(space), APPLIED_IN_SPACE, value);
-        }
-    }
-
-    /// Commits a batch and hands it to the operating system, so that nothing waits in fjall's memory: neither a full disk
-    /// nor a reopening can take it then.
-    fn commit(&self, batch: fjall::OwnedWriteBatch, doing: &'static str) -> Result<()> {
-        batch.commit().and_then(|()| self.db.persist(PersistMode::Buffer)).map_err(failed(doing))
-    }
-
-    /// Fails if fjall takes no more writes.
-    fn check_writable(&self) -> Result<()> {
-        self.db.persist(PersistMode::Buffer).map_err(failed("writing to the store"))
-    }
 }
 
 /// A snapshot of the base store.

@@ -1,6 +1,6 @@
 //! A base store that found no room. It is opened again once there is room, without a restart.
 //!
-//! fjall takes no writes any more after any failure, in a fold as in one of its threads, but reads go on.
+//! It takes no writes any more after any failure, in a fold as in one of its threads, but reads go on.
 //!
 //! 1. [`Engine::base_failed`] refuses writes. The generation that was being folded stays frozen, where readers find it.
 //! 2. Once there is room, [`Engine::mend_base`] opens the base store again. A batch that is torn is cut from its journal; the
@@ -23,7 +23,7 @@ const TRY_EVERY: Duration = Duration::from_secs(1);
 /// Failures that a full disk does not explain, in so long a time, after which the store stays closed for writes.
 const UNEXPLAINED_MAX: usize = 3;
 const UNEXPLAINED_WITHIN: Duration = Duration::from_secs(60 * 60);
-/// How long a disk that was nearly full explains a failure: fjall reports it to nobody.
+/// How long a disk that was nearly full explains a failure: threads of the base store report it to nobody.
 const EXPLAINED_WITHIN: Duration = Duration::from_secs(60);
 /// Free space below which any failure is taken for a full disk, whatever the configured bound.
 const NEARLY_FULL: u64 = 64 * 1024 * 1024;
