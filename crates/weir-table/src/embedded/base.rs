@@ -22,9 +22,7 @@ use super::keys::KeyRange;
 use super::log::scan::REPAIR;
 use crate::error::{Error, Result};
 use journal::Cut;
-use opened::{
-    APPLIED, APPLIED_EVERYWHERE, APPLIED_IN_SPACE, KEYSPACES, Opened, failed, keyspace_of,
-};
+use opened::{APPLIED, APPLIED_EVERYWHERE, APPLIED_IN_SPACE, KEYSPACES, Opened, failed};
 
 /// Level-0 tables at which a fold waits. fjall itself sleeps in `commit` from 20 on.
 const LEVEL0_TABLES_MAX: usize = 12;

@@ -107,7 +107,7 @@ impl Opened {
 }
 
 /// The keyspace of a space.
-pub(super) fn keyspace_of(spaces: &[Keyspace; 4], space: Space) -> &Keyspace {
+fn keyspace_of(spaces: &[Keyspace; 4], space: Space) -> &Keyspace {
     let [items, index, ttl, meta] = spaces;
     match space {
         Space::Items => items,
