@@ -10,6 +10,24 @@ before(async () => {
 });
 after(close);
 
+/** Drags over the first chart, from and to places within it, until `done` resolves: a page that still moves takes the chart away from under the mouse. */
+async function drag(page, places, done) {
+  for (let tries = 4; ; tries -= 1) {
+    const box = await page.locator('.u-over').first().boundingBox();
+    const [from, to] = places(box);
+    await page.mouse.move(from, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(to, box.y + 60, { steps: 4 });
+    await page.mouse.up();
+    try {
+      await done({ timeout: 5_000 });
+      return;
+    } catch (error) {
+      if (tries === 0) throw error;
+    }
+  }
+}
+
 test('typing a search long after the page was opened loads nothing again, and tabs keep the range', async () => {
   const page = await open();
   await page.clock.install();
@@ -48,15 +66,10 @@ for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
     await api('PUT', `/api/v1/orgs/${org}`, { org_name: org, timezone: zone, quota_scope: 'ORG', model_ordering: ['premium'], quotas: { premium: 1_000_000 } });
     const page = await open();
     await visit(page, `/budgets/${org}`);
-    const box = await page.locator('.u-over').first().boundingBox();
-    // 31 days, and six tenths of a day on both sides.
-    const middle = box.x + box.width * (1 - 0.6 / 31.2);
-    await page.mouse.move(middle - 8, box.y + 40);
-    await page.mouse.down();
-    await page.mouse.move(middle + 8, box.y + 60, { steps: 4 });
-    await page.mouse.up();
     const day = new Intl.DateTimeFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'short' }).format(new Date());
-    await page.getByText(`${day} to ${day}, days of ${zone}.`).waitFor();
+    // 31 days, and six tenths of a day on both sides.
+    const middle = (box) => box.x + box.width * (1 - 0.6 / 31.2);
+    await drag(page, (box) => [middle(box) - 8, middle(box) + 8], (within) => page.getByText(`${day} to ${day}, days of ${zone}.`).waitFor(within));
   });
 }
 
@@ -77,12 +90,7 @@ test('a drag zooms, the address says the range, and Back undoes it', async () =>
   const page = await open();
   await visit(page, '/budgets/ranges-org');
   const before = page.url();
-  const box = await page.locator('.u-over').first().boundingBox();
-  await page.mouse.move(box.x + 100, box.y + 40);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 400, box.y + 60, { steps: 4 });
-  await page.mouse.up();
-  await page.waitForURL(/from=\d+&to=\d+/);
+  await drag(page, (box) => [box.x + 100, box.x + 400], (within) => page.waitForURL(/from=\d+&to=\d+/, within));
   await eventually(() => page.getByLabel('Time range').inputValue(), 'custom');
   await page.goBack();
   assert.equal(page.url(), before);
