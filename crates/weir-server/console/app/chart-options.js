@@ -79,7 +79,7 @@ export function options({ x, width, height, series, unit, format, zone = HERE, m
       x: {
         time: true,
         range: (plot, min, max) => {
-          if (xRange) return xRange();
+          if (xRange) return xRange(plot.data[0]);
           const xs = plot.data[0];
           // Not min and max: uPlot widens a single point to years.
           const [first, last] = [xs[0], xs[xs.length - 1]];

@@ -14,7 +14,7 @@ import { exactTime, MISSING, HERE } from './format.js';
  *            null in values is a gap; stacked series of a chart are piled up in the given order
  *   format   number => text, for the axis; `exact` for legend and table   unit: name of the axis
  *   marks    [{ at (s), label }] vertical marks          zone: time zone of the axis
- *   xRange   [from, to] (s) to show, when that is more than the data
+ *   xRange(x)  [from, to] (s) to show, when that is more than the data
  *   xFormat  seconds => text for legend and table        onZoom(from, to): a drag selected this range (s)
  *   onPick(index) a click on a point; a series with `only: label` shows when that one is alone, with `whole` when none is
  */

@@ -86,6 +86,9 @@ export function SpendByOrg({ orgs, total }) {
   <//>`;
 }
 
+/** Bars stand in the middle of their hour; a day may have 25. */
+const wholeDay = (x) => [x[0] - 1800, Math.max(x[0] + 23.5 * 3600, x[x.length - 1] + 1800)];
+
 /** Today of one of the fullest budgets, summed up hour by hour, against its quotas. */
 export function Today({ orgs }) {
   const [asked, setOrg] = useQuery('org');
@@ -105,7 +108,7 @@ export function Today({ orgs }) {
       actions=${orgs?.length > 1 && html`<${Choice} label="Budget" value=${org.org_id} onChange=${setOrg} options=${orgs.map((one) => [one.org_id, plain(one.org_name)])} />`}>
     ${error && html`<${ErrorBox} error=${error} retry=${() => { hours.reload(); day.reload(); }} />`}
     ${(hours.data || !error) && html`<${Chart} label="Spend of today by the hour" x=${x} series=${series} marks=${marks} markLabel="last fallback" format=${axisMoney} exact=${money} unit="since midnight"
-      zone=${org?.timezone} height=${220} xLabel="Hour" xFormat=${(at) => `until ${clock(at * 1000 + 3600000, org.timezone)}`} empty="No spend today yet" />`}
+      zone=${org?.timezone} height=${220} xRange=${wholeDay} xLabel="Hour" xFormat=${(at) => `until ${clock(at * 1000 + 3600000, org.timezone)}`} empty="No spend today yet" />`}
   <//>`;
 }
 
