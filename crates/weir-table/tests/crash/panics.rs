@@ -1,4 +1,4 @@
-//! A background thread that panics: writers are told, and readiness says so.
+//! A background thread that panics: writers get an error, and readiness says so.
 
 use std::sync::Arc;
 use std::time::Duration;
