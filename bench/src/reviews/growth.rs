@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use weir_calendar::Day;
 use weir_reviews::bounds::COMPARE_MODELS_MAX;
 use weir_reviews::compare;
 use weir_reviews::rollup::{self, DayRange, Level};
-use weir_reviews::time::Day;
 
 use super::generate::{self, Shape};
 use super::queries::{self, Pattern};
@@ -94,8 +94,8 @@ async fn full_rollup(scene: &Scene) -> (u64, Duration) {
 /// The median time of a comparison of all models over all days.
 async fn compare(scene: &Scene, level: &Level, models: usize) -> Duration {
     let (reviews, mut times) = (&scene.reviews, Vec::new());
-    let tomorrow = Day::of_ms(reviews.now_ms()).plus(1);
-    let range = DayRange::new(tomorrow.minus(DAYS + 1), tomorrow).expect("a range");
+    let tomorrow = Day::utc(reviews.now_ms()).plus_days(1);
+    let range = DayRange::new(tomorrow.plus_days(-i64::from(DAYS + 1)), tomorrow).expect("a range");
     for _ in 0..COMPARISONS {
         let start = Instant::now();
         let comparison =

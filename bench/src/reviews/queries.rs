@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir_calendar::Day;
 use weir_reviews::Reviews;
 use weir_reviews::finding::Severity;
 use weir_reviews::ids::{Category, ReviewId};
 use weir_reviews::read::ListOptions;
-use weir_reviews::time::Day;
 use weir_table::embedded::Embedded;
 use weir_table::retry::PAGE_MAX;
 
@@ -86,7 +86,7 @@ pub(super) async fn subjects(scene: &Scene) -> Arc<Subjects> {
             break;
         }
     }
-    let today = Day::of_ms(scene.reviews.now_ms());
+    let today = Day::utc(scene.reviews.now_ms());
     Arc::new(Subjects { ids, categories: generate::categories(), today })
 }
 
@@ -119,7 +119,7 @@ async fn ask(reviews: &Reviews<Embedded>, of: &Subjects, pattern: Pattern, rando
             list.map(|list| list.items.len())
         }
         Pattern::Date => {
-            let day = of.today.minus((random % DAYS as usize) as u32);
+            let day = of.today.plus_days(-((random % DAYS as usize) as i64));
             // A small table has days without reviews.
             reviews.by_date(day, &page).await.map(|list| list.items.len().max(1))
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use weir_calendar::DAY_MS;
 use weir_reviews::raw::RawOutputs;
-use weir_reviews::time::DAY_MS;
 use weir_reviews::{Reviews, Settings};
 use weir_table::Store;
 use weir_table::clock::Clock;

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Zone;
 use weir_table::{Backend, Get, Item};
 
 use crate::config::EffectiveConfig;
 use crate::counters::Counters;
-use crate::day::{OrgDay, Zone};
+use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, OrgId, Scope};
 use crate::keeper::Keeper;

@@ -332,10 +332,10 @@ pub fn parse_price_sort(sk: &str) -> Option<(Option<Vendor>, OrgDay, Option<Even
         None => (None, sk),
     };
     let Some(imported) = sk.strip_prefix(IMPORT_PREFIX) else {
-        return Some((vendor, sk.parse().ok()?, None));
+        return Some((vendor, OrgDay::from_dashed(sk)?, None));
     };
     let (day, import) = imported.split_once('#')?;
-    Some((vendor, day.parse().ok()?, Some(EventId::new(import).ok()?)))
+    Some((vendor, OrgDay::from_dashed(day)?, Some(EventId::new(import).ok()?)))
 }
 
 /// List of all imports, beside the prices.

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::DaySpan;
 use weir_table::Backend;
 
 use crate::bounds::RECORDED_ROWS_MAX;
@@ -14,7 +15,7 @@ use crate::config::{
     AppRecord, EffectiveConfig, OrgConfig, OrgRecord, Overrides, PutOrg, QuotaScope,
 };
 use crate::counters::Counters;
-use crate::day::{DaySpan, OrgDay};
+use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::hours::{DayHours, HOUR_MS, ScopeHours};
 use crate::ids::{AppId, Label, OrgId, Scope};
@@ -309,7 +310,7 @@ mod tests {
             models: BTreeMap::from([(label.clone(), counters)]),
             hours: BTreeMap::from([(3, spend(600)), (20, spend(300))]),
         };
-        let zone = crate::day::Zone::utc();
+        let zone = weir_calendar::Zone::utc();
         let span = zone.span_of(0);
         for (per_row, rows, early) in [(1, 10, 6), (3, 4, 2), (100, 1, 0)] {
             let made = day.rows(None, span, per_row);
@@ -331,7 +332,7 @@ mod tests {
         let counters = Counters { requests: 48, ..Counters::default() };
         let day =
             ScopeHours { models: BTreeMap::from([(label, counters)]), ..ScopeHours::default() };
-        let rows = day.rows(None, crate::day::Zone::utc().span_of(0), 1);
+        let rows = day.rows(None, weir_calendar::Zone::utc().span_of(0), 1);
         let in_first = rows.iter().filter(|row| row.at_ms < HOUR_MS).count();
         assert_eq!((rows.len(), in_first), (48, 2));
     }

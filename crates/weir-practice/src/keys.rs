@@ -26,6 +26,7 @@ mod parse;
 mod tests;
 
 use sha2::{Digest as _, Sha256};
+use weir_calendar::Day;
 use weir_table::Key;
 
 pub use self::parse::{
@@ -34,7 +35,6 @@ pub use self::parse::{
     parse_usage_day, parse_usage_log, parse_user,
 };
 use crate::bounds::OBJECT_MARK_SHARDS;
-use crate::day::Day;
 use crate::ids::{
     Email, EventId, GoogleId, HistoryId, IdempotencyKey, JobId, PlanId, ProblemRef, TaskId,
     TestCaseId, UserId,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use object_store::path::Path;
 use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt as _};
+use weir_calendar::Day;
 
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::ids::{EventId, HistoryId, JobId, ProblemRef, TaskId, TestCaseId};
 use crate::kinds::JobType;

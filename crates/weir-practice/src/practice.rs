@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use weir_calendar::Day;
 use weir_table::clock::Clock;
 use weir_table::event_ids::EventIds;
 use weir_table::{Backend, Get, Item, Key, Name, Store};
 
-use crate::day::Day;
+use crate::day::day_of;
 use crate::error::Result;
 use crate::jobs::observe::LeaseObserver;
 use crate::objects::Objects;
@@ -106,7 +107,7 @@ impl<B: Backend> Practice<B> {
     /// The day of an instant in the time zone of the deployment.
     #[must_use]
     pub fn day_of(&self, at_ms: i64) -> Day {
-        self.settings().zone.day_of(at_ms)
+        day_of(&self.settings().zone, at_ms)
     }
 
     /// The settings.

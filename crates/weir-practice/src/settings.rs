@@ -1,12 +1,13 @@
 //! Settings of the practice service.
 
+use weir_calendar::Zone;
 use weir_table::Name;
 
 use crate::bounds::{
     JOB_ATTEMPTS, JOB_ATTEMPTS_MAX, JOB_LEASE_MAX_MS, JOB_LEASE_MIN_MS, JOB_LEASE_MS,
     JOB_RETENTION_DAYS, RETENTION_DAYS_MAX, ROLLUP_RETENTION_DAYS, USAGE_RETENTION_DAYS,
 };
-use crate::day::{Day, Zone};
+use crate::day::utc_day;
 use crate::error::{Error, Result};
 use crate::keys::List;
 use crate::table::TABLE;
@@ -27,7 +28,7 @@ impl FeedPartitioning {
     pub fn list(self, created_s: i64) -> List {
         match self {
             FeedPartitioning::Single => List::Feed(None),
-            FeedPartitioning::Day => List::Feed(Some(Day::utc(created_s.saturating_mul(1000)))),
+            FeedPartitioning::Day => List::Feed(Some(utc_day(created_s.saturating_mul(1000)))),
         }
     }
 }

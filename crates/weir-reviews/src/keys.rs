@@ -1,12 +1,13 @@
 //! Every key of the table. The text is the storage format, so each builder has a test with the literal text.
 
 use sha2::{Digest as _, Sha256};
+use weir_calendar::Day;
 use weir_table::{Item, Key, Name, SortRange};
 
 use crate::bounds::RAW_EXPIRY_SHARDS;
 use crate::finding::Severity;
 use crate::ids::{Category, ConsensusId, FindingId, ModelId, Owner, Repo, ReviewId, UserName};
-use crate::time::{Day, rfc3339};
+use crate::time::rfc3339;
 
 /// Index by model and by date.
 pub const GSI1: &str = "GSI1";
@@ -409,7 +410,7 @@ mod tests {
         let at = of_pull_request();
         let model = ModelId::new("gpt-5").unwrap();
         let security = Category::new("security").unwrap();
-        let day = Day::of_ms(AT_MS);
+        let day = Day::utc(AT_MS);
         for (text, expected) in [
             (by_date(day, None), "DATE#2025-01-15"),
             (by_date(day, Some(3)), "DATE#2025-01-15#3"),

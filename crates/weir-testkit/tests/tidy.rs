@@ -22,17 +22,19 @@ const KEY_TEXT: &[(&str, &str)] = &[
 
 /// The crates of this workspace that each of them may use. The binary and the benchmarks may use all.
 const MAY_USE: &[(&str, &[&str])] = &[
+    ("weir-calendar", &[]),
     ("weir-table", &[]),
     ("weir-api", &[]),
     ("weir-framework", &["weir-api", "weir-table"]),
     ("weir-limiter", &["weir-table"]),
-    ("weir-keeper", &["weir-table"]),
-    ("weir-practice", &["weir-table"]),
-    ("weir-reviews", &["weir-table"]),
+    ("weir-keeper", &["weir-calendar", "weir-table"]),
+    ("weir-practice", &["weir-calendar", "weir-table"]),
+    ("weir-reviews", &["weir-calendar", "weir-table"]),
     (
         "weir-server",
         &[
             "weir-api",
+            "weir-calendar",
             "weir-framework",
             "weir-keeper",
             "weir-limiter",
@@ -42,7 +44,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("weir-testkit", &["weir-table"]),
-    ("weir-sim", &["weir-keeper", "weir-limiter", "weir-practice", "weir-reviews", "weir-table"]),
+    (
+        "weir-sim",
+        &[
+            "weir-calendar",
+            "weir-keeper",
+            "weir-limiter",
+            "weir-practice",
+            "weir-reviews",
+            "weir-table",
+        ],
+    ),
 ];
 
 /// Dependencies that only some crates may have.

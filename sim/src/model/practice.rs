@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_practice::day::Day;
+use weir_calendar::Day;
 use weir_practice::ids::{HistoryId, PlanId, UserId};
 use weir_practice::jobs::JobRef;
 use weir_practice::kinds::{Action, JobStatus};

@@ -1,7 +1,7 @@
 //! Follows every write with the model.
 
+use weir_calendar::Day;
 use weir_practice::bounds::IDEMPOTENCY_TTL_SECS;
-use weir_practice::day::Day;
 use weir_practice::ids::{HistoryId, PlanId, UserId};
 use weir_practice::item::{COUNT, field};
 use weir_practice::jobs::JobRef;

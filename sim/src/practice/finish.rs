@@ -1,7 +1,7 @@
 //! The end of a run: the store works again, every counter agrees with its log, and every job ends.
 
+use weir_calendar::Day;
 use weir_practice::counters::Counter;
-use weir_practice::day::Day;
 use weir_practice::ids::{UserId, WorkerId};
 use weir_practice::jobs::Claim;
 use weir_practice::stats::{UsageCounts, UsageDirtySet};

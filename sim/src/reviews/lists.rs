@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use weir_calendar::Day;
 use weir_reviews::finding::Severity;
 use weir_reviews::read::ListOptions;
-use weir_reviews::time::{Day, parse_rfc3339};
+use weir_reviews::time::parse_rfc3339;
 use weir_table::Item;
 use weir_table::retry::Listed;
 
@@ -79,7 +80,7 @@ impl Simulation {
         let of_days = items
             .iter()
             .filter(is_review)
-            .filter_map(|item| Some((Day::of_ms(created(item)?), item.s("review_id")?.to_owned())));
+            .filter_map(|item| Some((Day::utc(created(item)?), item.s("review_id")?.to_owned())));
         let of_days: BTreeSet<(Day, String)> = of_days.collect();
         for day in of_days.iter().map(|(day, _)| *day).collect::<BTreeSet<_>>() {
             let listed = all_pages(|options| at_once(reviews.by_date(day, options)), id);

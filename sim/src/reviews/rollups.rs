@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Day;
 use weir_reviews::rollup::{DayRange, DayRollup, Level, RunReport, Summary, read_days};
-use weir_reviews::time::Day;
 
 use super::{NOON_MS, Simulation, clients};
 use crate::check::{Check, Violation};
@@ -11,8 +11,8 @@ use crate::model::review::{Review, Stage};
 use crate::task::at_once;
 
 /// Days before and after the first of a run within which all its reviews are.
-const DAYS_BEFORE: u32 = 40;
-const DAYS_AFTER: u32 = 160;
+const DAYS_BEFORE: i64 = 40;
+const DAYS_AFTER: i64 = 160;
 
 /// Whether a run has taken every mark.
 pub(super) fn is_complete(report: &RunReport) -> bool {
@@ -25,8 +25,8 @@ impl Simulation {
         let mut violations = Vec::new();
         let repositories =
             clients::repos().map(|repo| Level::Repository(clients::owner(), repo)).into_iter();
-        let first = Day::of_ms(NOON_MS);
-        let range = DayRange::new(first.minus(DAYS_BEFORE), first.plus(DAYS_AFTER));
+        let first = Day::utc(NOON_MS);
+        let range = DayRange::new(first.plus_days(-DAYS_BEFORE), first.plus_days(DAYS_AFTER));
         let range = range.expect("a range of days");
         for level in repositories.chain([Level::All]) {
             let (store, table) = (self.observer.store(), self.observer.rollup_table());

@@ -13,7 +13,7 @@ use crate::bounds::{
     CHAIN_MAX, LABELS_MAX, NAME_MAX, REFRESH_SECS, SHARD_COUNTS, THRESHOLD_PCT, USD_MICROS_MAX,
 };
 use crate::catalog::ModelCatalog;
-use crate::day::Zone;
+use crate::day::parse_zone;
 use crate::error::{Error, Result};
 use crate::ids::{Label, shown};
 use crate::money::MicroUsd;
@@ -24,7 +24,7 @@ impl PutOrg {
     /// # Errors
     /// Names the invalid field.
     pub fn check(&self, labels: &ModelCatalog, old: Option<&OrgConfig>) -> Result<OrgConfig> {
-        let timezone = Zone::new(&self.timezone).map_err(|error| error.into_config("timezone"))?;
+        let timezone = parse_zone(&self.timezone).map_err(|error| error.into_config("timezone"))?;
         let model_ordering = ordering(&self.model_ordering, labels, &[])?;
         let quotas = quotas(&self.quotas, labels, &[])?;
         covered(&model_ordering, &quotas)?;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Zone;
+
 use super::{AppRecord, OrgRecord, PendingChange, QuotaScope, Unpriced};
 use crate::bounds::{DAYS_BEFORE_CREATION_MAX, FINALIZE_DELAY_MS, LATE_MS};
-use crate::day::{OrgDay, Zone};
+use crate::day::OrgDay;
 use crate::decide::{ChainEntry, DecisionInput, Refresh, StickyState};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, OrgId, Scope, shown};

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use weir_calendar::Zone;
 use weir_table::{Backend, Item, Query, Write};
 
 use super::{AppRecord, EffectiveConfig, OrgRecord, QuotaScope};
 use crate::bounds::{DAY_MS, PAGE_MAX, REVISION_PAGES_MAX, SCOPE_MARGIN_MS};
-use crate::day::{OrgDay, Zone};
+use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, OrgId, Scope};
 use crate::keeper::Keeper;
@@ -118,7 +119,7 @@ impl OrgHistory {
         self.periods.iter().rev().find_map(|period| {
             let zone = &period.timezone;
             let from_ms = zone.first_instant(day).max(period.from_ms);
-            let end_ms = day.next().map_or(i64::MAX, |next| zone.first_instant(next));
+            let end_ms = zone.end_of(day);
             let until_ms = end_ms.min(period.until_ms).min(now_ms.saturating_add(1));
             (from_ms < until_ms).then(|| until_ms.saturating_sub(1))
         })

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Zone;
 use weir_table::{Item, Key, Name, Value};
 
 use super::{
     AppConfig, AppRecord, OrgConfig, OrgRecord, PastSettings, PendingChange, QuotaScope, Unpriced,
 };
-use crate::day::Zone;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, OrgId, Scope};
 use crate::keys;
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
     }
 
     fn zone(&self, name: &str) -> Result<Zone> {
-        Zone::new(self.text(name)?).map_err(|_| self.wrong(name))
+        Zone::new(self.text(name)?).ok_or_else(|| self.wrong(name))
     }
 
     fn number<T: TryFrom<i64>>(&self, name: &str) -> Result<T> {
@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
         let before = |value: &Value| {
             let Value::M(fields) = value else { return None };
             Some(PastSettings {
-                timezone: Zone::new(fields.get(TIMEZONE)?.as_s()?).ok()?,
+                timezone: Zone::new(fields.get(TIMEZONE)?.as_s()?)?,
                 quota_scope: QuotaScope::parse(fields.get(QUOTA_SCOPE)?.as_s()?)?,
                 until_ms: fields.get(PAST_UNTIL)?.as_i64()?.saturating_mul(1000),
             })

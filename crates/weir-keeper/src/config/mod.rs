@@ -19,6 +19,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use weir_calendar::Zone;
 
 pub(crate) use self::cache::ConfigCache;
 pub use self::effective::{EffectiveConfig, PastSettings};
@@ -26,7 +27,6 @@ pub(crate) use self::history::{ConfigHistory, OrgHistory, PastConfig};
 pub(crate) use self::item::{DELETED_AT, PURGED_AT, VERSION};
 pub use self::record::{AppRecord, OrgRecord, PendingChange};
 pub use self::request::{Overrides, PutApp, PutOrg};
-use crate::day::Zone;
 use crate::decide::Refresh;
 use crate::ids::Label;
 use crate::money::MicroUsd;

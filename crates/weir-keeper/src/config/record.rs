@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 
+use weir_calendar::Zone;
+
 use super::{AppConfig, OrgConfig, PastSettings, QuotaScope};
 use crate::bounds::PAST_RETENTION_MS;
-use crate::day::Zone;
 use crate::ids::{AppId, OrgId};
 
 /// The stored configuration of an org.

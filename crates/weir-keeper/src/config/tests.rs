@@ -1,9 +1,10 @@
 use serde_json::{Value as Json, json};
+use weir_calendar::rfc3339;
 use weir_table::{Item, Value};
 
 use super::*;
 use crate::catalog::ModelCatalog;
-use crate::day::{parse_rfc3339, rfc3339};
+use crate::day::parse_rfc3339;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
 

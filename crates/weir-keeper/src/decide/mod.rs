@@ -16,11 +16,12 @@ mod sticky;
 #[cfg(test)]
 mod tests;
 
+use weir_calendar::DaySpan;
+
 pub use self::decision::{Decision, Fallback, Mode, ModelStatus, Reason, Status};
 pub use self::guidance::{Guidance, Refresh};
 use self::projection::exhausted_at;
 pub use self::sticky::{StickyReason, StickyState};
-use crate::day::DaySpan;
 use crate::ids::Label;
 use crate::money::{MicroUsd, Percent};
 

@@ -1,6 +1,7 @@
 //! Projects when a quota will be reached at the rate of the day so far.
 
-use crate::day::DaySpan;
+use weir_calendar::DaySpan;
+
 use crate::money::MicroUsd;
 
 /// When `quota` is reached at the rate of the day so far; `None` when not today, or before anything was spent.

@@ -1,5 +1,6 @@
+use weir_calendar::Zone;
+
 use super::*;
-use crate::day::Zone;
 
 const HOUR_MS: i64 = 3_600_000;
 /// Noon in New York on 2026-01-23.

@@ -10,6 +10,7 @@
 
 mod purge;
 
+use weir_calendar::rfc3339;
 use weir_table::expr::{Update, attr, set};
 use weir_table::{Backend, Item, Query, Write};
 
@@ -18,7 +19,6 @@ use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::{APP_PAGES_MAX, PAGE_MAX, RESTORE_DAYS, TRIES_MAX};
 use crate::config::{DELETED_AT, EffectiveConfig, PURGED_AT, VERSION};
 use crate::credentials::{PENDING_TOKEN, TokenRevocation};
-use crate::day::rfc3339;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
 use crate::item_diff::unchanged_since;

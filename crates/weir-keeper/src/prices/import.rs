@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weir_calendar::Zone;
 use weir_table::expr::attr;
 use weir_table::limits::BATCH_WRITE_MAX;
 use weir_table::{Backend, Get, Item, Query, Write};
@@ -21,7 +22,7 @@ use super::import_list::{ImportList, PriceImport, VERSION};
 use super::refresh::by_model;
 use super::vendors::{ambiguous, choose_vendor};
 use crate::bounds::{IMPORT_OPEN_MS, IMPORTS_MAX, PRICE_PAGES_MAX, PRICE_TTL_MS, TRIES_MAX};
-use crate::day::{OrgDay, Zone};
+use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::EventId;
 use crate::item_diff::unchanged_since;

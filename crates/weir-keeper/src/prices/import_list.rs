@@ -81,7 +81,7 @@ impl ImportList {
             let id = EventId::new(id.as_str()).ok()?;
             let import = PriceImport {
                 id: id.clone(),
-                from: fields.get(FROM)?.as_s()?.parse().ok()?,
+                from: OrgDay::from_dashed(fields.get(FROM)?.as_s()?)?,
                 models: u64::try_from(fields.get(MODELS)?.as_i64()?).ok()?,
                 actor: fields.get(ACTOR)?.as_s()?.to_owned(),
                 at_epoch: fields.get(AT)?.as_i64()?,

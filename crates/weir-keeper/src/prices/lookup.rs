@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use weir_calendar::Zone;
 use weir_table::{Backend, Item, Query};
 
 use super::cache::{CachedPrice, PriceKey};
@@ -13,7 +14,7 @@ use super::model_names::{keys as price_keys, names};
 use super::vendors::{Vendors, ambiguous, choose_vendor};
 use super::{PriceBook, PriceSource, ResolvedPrice};
 use crate::bounds::{DAY_MS, PRICE_PAGES_MAX};
-use crate::day::{OrgDay, Zone};
+use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::{Label, ModelId, Vendor};
 use crate::keeper::Keeper;
@@ -214,7 +215,7 @@ mod tests {
     const ARN: &str = "arn:aws:bedrock:us-east-1:1:application-inference-profile/a1";
 
     fn day(number: u8) -> OrgDay {
-        format!("2037-01-{number:02}").parse().unwrap()
+        OrgDay::from_dashed(&format!("2037-01-{number:02}")).unwrap()
     }
 
     fn edition(from: u8, import: Option<&str>, prices: &[(Option<&str>, u64)]) -> Edition {

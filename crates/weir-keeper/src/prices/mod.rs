@@ -18,6 +18,7 @@ mod refresh;
 mod vendors;
 
 use compact_str::CompactString;
+use weir_calendar::Zone;
 
 pub(crate) use self::cache::PriceCache;
 pub use self::diff::{PriceChange, diff};
@@ -27,7 +28,6 @@ pub use self::lookup::PriceQuery;
 pub use self::model_names::PROFILE_PREFIXES;
 pub use self::price_book::{BookPrice, PriceBook};
 pub use self::refresh::PriceRow;
-use crate::day::Zone;
 use crate::error::Result;
 use crate::ids::Vendor;
 use crate::money::Price;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
+use weir_calendar::Zone;
 use weir_table::limits::BATCH_WRITE_MAX;
 use weir_table::{Backend, Write};
 
 use super::PriceBook;
 use super::edition::{ByRegion, Edition};
 use crate::bounds::{BOOK_ENTRIES_MAX, LABEL_MAX, PRICE_RETENTION_DAYS};
-use crate::day::Zone;
 use crate::error::{Error, Result};
 use crate::ids::{ModelId, Vendor, shown};
 use crate::keeper::Keeper;

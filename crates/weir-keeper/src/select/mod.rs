@@ -13,11 +13,11 @@ use weir_table::Backend;
 
 pub(crate) use self::chain_spend::{ChainSpend, SpendRead};
 pub use crate::label_lookup::ResolvedModel;
+use weir_calendar::DaySpan;
 
 pub use self::response::{ModelQuota, Pricing, QuotaStatus, RecommendedModel, SelectionResponse};
 use crate::bounds::TRIES_MAX;
 use crate::config::EffectiveConfig;
-use crate::day::DaySpan;
 use crate::decide::{Decision, decide};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId};

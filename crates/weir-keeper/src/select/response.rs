@@ -1,7 +1,9 @@
 //! The response to a selection.
 
+use weir_calendar::rfc3339;
+
 use crate::config::{EffectiveConfig, QuotaScope};
-use crate::day::{OrgDay, rfc3339};
+use crate::day::OrgDay;
 use crate::decide::{Decision, Guidance, Mode, ModelStatus, Reason, Status};
 use crate::ids::{AppId, Label, ModelId, OrgId, Vendor};
 use crate::label_lookup::ResolvedModel;

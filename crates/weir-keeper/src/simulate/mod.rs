@@ -12,13 +12,15 @@ mod traffic;
 
 use std::collections::BTreeMap;
 
+use weir_calendar::DaySpan;
+
 pub use self::report::{
     AppSpend, ChartPoint, ModelOutcome, SimulationEvent, SimulationEventKind, SimulationReport,
 };
 pub use self::traffic::Traffic;
 use crate::bounds::REPLAY_ROWS_MAX;
 use crate::config::{EffectiveConfig, QuotaScope, Unpriced};
-use crate::day::{DaySpan, OrgDay, parse_rfc3339};
+use crate::day::{OrgDay, parse_rfc3339};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label};
 use crate::money::{Price, TokenUse};

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::DaySpan;
+
 use super::report::{
     AppSpend, ChartPoint, ModelOutcome, SimulationEvent, SimulationEventKind, SimulationReport,
 };
 use super::{ReplayRow, Simulation};
 use crate::bounds::REPLAY_POINT_MS;
 use crate::config::EffectiveConfig;
-use crate::day::DaySpan;
 use crate::decide::{ChainEntry, Mode, Status, StickyState, decide, status};
 use crate::error::Result;
 use crate::ids::AppId;

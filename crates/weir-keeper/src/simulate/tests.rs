@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use weir_calendar::Zone;
 
 use super::*;
 use crate::catalog::ModelCatalog;
 use crate::config::{OrgRecord, PutOrg};
-use crate::day::Zone;
 use crate::ids::{AppId, OrgId};
 use crate::money::MicroUsd;
 
@@ -206,7 +206,7 @@ fn a_seed_makes_one_day_of_office_hours() {
         ("America/Havana", "2026-11-01"),
         ("Australia/Lord_Howe", "2026-04-05"),
     ] {
-        let (zone, date) = (Zone::new(zone).unwrap(), date.parse::<OrgDay>().unwrap());
+        let (zone, date) = (Zone::new(zone).unwrap(), OrgDay::from_dashed(date).unwrap());
         let rows = traffic.rows(&zone, date).unwrap();
         assert_eq!(rows, traffic.rows(&zone, date).unwrap());
         assert_eq!(rows.len(), 10_000);
@@ -302,7 +302,7 @@ fn the_chart_has_whole_hours_on_days_of_any_length() {
         ("Australia/Lord_Howe", "2026-10-04", 95),
     ] {
         let config = config([1_000_000, 1, 1], json!({"timezone": zone}));
-        let (prices, day) = (prices(), date.parse().unwrap());
+        let (prices, day) = (prices(), OrgDay::from_dashed(date).unwrap());
         let plan = Simulation { day, ..plan(&config, &prices, 0) };
         let (zone, report) = (&config.timezone, run(&plan, &[]).unwrap());
         assert_eq!(report.series.len(), points, "{date}");

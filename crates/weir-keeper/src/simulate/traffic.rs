@@ -1,8 +1,10 @@
 //! Synthetic traffic of an office day: little at night, most before and after lunch. The same seed makes the same day.
 
+use weir_calendar::Zone;
+
 use super::ReplayRow;
 use crate::bounds::{REPLAY_POINT_MS, REPLAY_ROWS_MAX, TOKENS_MAX};
-use crate::day::{OrgDay, Zone};
+use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::money::TokenUse;
 

@@ -3,11 +3,11 @@
 //! The item stores the label. It also stores the index in the chain, for people to read; decisions look the index up
 //! again, because the chain may have been reordered since.
 
+use weir_calendar::DaySpan;
 use weir_table::expr::{Condition, attr};
 use weir_table::{Item, Name, Write};
 
 use crate::bounds::STICKY_RETENTION_MS;
-use crate::day::DaySpan;
 use crate::decide::{Fallback, StickyReason, StickyState};
 use crate::error::{Error, Result};
 use crate::ids::{Label, Scope};
@@ -95,10 +95,10 @@ impl StickyState {
 
 #[cfg(test)]
 mod tests {
+    use weir_calendar::Zone;
     use weir_table::expr::eval::holds;
 
     use super::*;
-    use crate::day::Zone;
     use crate::ids::OrgId;
 
     fn scope() -> Scope {

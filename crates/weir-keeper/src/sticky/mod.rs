@@ -8,13 +8,14 @@ mod item;
 
 use std::sync::Arc;
 
+use weir_calendar::DaySpan;
 use weir_table::expr::attr;
 use weir_table::{Backend, Error as Fault, Get, Item, Transaction, Write};
 
 use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::TRIES_MAX;
 use crate::config::{EffectiveConfig, QuotaScope};
-use crate::day::{DaySpan, OrgDay};
+use crate::day::OrgDay;
 use crate::decide::{Fallback, StickyReason, StickyState};
 use crate::error::{Error, Result};
 use crate::ids::{Label, Scope};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Zone;
 use weir_table::{Key, Name, Write};
 
 use super::dedup_record::DedupRecord;
@@ -9,7 +10,7 @@ use super::{CallStatus, Submission};
 use crate::bounds::{DAY_MS, DEDUP_RETENTION_MS};
 use crate::config::{EffectiveConfig, QuotaScope, Unpriced};
 use crate::counters::Counters;
-use crate::day::{OrgDay, Zone};
+use crate::day::{OrgDay, day_of_submission};
 use crate::error::{Error, Result};
 use crate::hours::hour_of;
 use crate::ids::{Label, RequestId, Scope};
@@ -77,11 +78,11 @@ impl PlannedSubmission {
         now_ms: i64,
     ) -> Result<PlannedSubmission> {
         let (zone, quota_scope) = effective.settings_at(submission.at_ms);
-        let day = zone.day_of_submission(submission.at_ms, now_ms)?;
+        let day = day_of_submission(zone, submission.at_ms, now_ms)?;
         let (cost, computed) = cost(submission, effective.unpriced, price)?;
         let shard = submission.shard(effective.agg_shard_count);
         let (scope, app_scope) = scopes(effective, quota_scope);
-        let ends_ms = end_of(zone, day);
+        let ends_ms = zone.end_of(day);
         Ok(PlannedSubmission {
             request_id: submission.request_id.clone(),
             record: DedupRecord { label, day, shard, cost, computed, hash: submission.hash() },
@@ -111,11 +112,7 @@ impl PlannedSubmission {
 /// When the counters of a day expire.
 pub(crate) fn retained_until_ms(zone: &Zone, day: OrgDay, retention_days: u32) -> i64 {
     let retention_ms = i64::from(retention_days).saturating_mul(DAY_MS);
-    end_of(zone, day).saturating_add(retention_ms)
-}
-
-fn end_of(zone: &Zone, day: OrgDay) -> i64 {
-    day.next().map_or(i64::MAX, |next| zone.first_instant(next))
+    zone.end_of(day).saturating_add(retention_ms)
 }
 
 /// The scope whose quota applies, and the app where it is metered separately.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use weir_calendar::{Zone, rfc3339};
 
 use super::usage::DayUsage;
 use crate::config::{PastConfig, QuotaScope};
 use crate::counters::Counters;
-use crate::day::{OrgDay, Zone, rfc3339};
+use crate::day::OrgDay;
 use crate::decide::{ChainEntry, Status, StickyReason, StickyState, decide, status};
 use crate::ids::{AppId, Label, ModelId, OrgId};
 use crate::money::{MicroUsd, Percent};

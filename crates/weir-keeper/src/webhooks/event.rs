@@ -1,10 +1,11 @@
 //! Events that webhooks are notified of, and the JSON body of the notification.
 
 use serde_json::{Map, Value as Json, json};
+use weir_calendar::rfc3339;
 use weir_table::Key;
 
 use super::webhook::Webhook;
-use crate::day::{OrgDay, rfc3339};
+use crate::day::OrgDay;
 use crate::decide::{ChainEntry, StickyState};
 use crate::ids::{Label, Scope};
 use crate::keys;

@@ -1,6 +1,6 @@
 //! Opening a keeper.
 
-use weir_keeper::day::Zone;
+use weir_calendar::Zone;
 use weir_keeper::table::Tables;
 use weir_keeper::{Error, Keeper, Settings};
 use weir_table::{Kind, TableSpec};

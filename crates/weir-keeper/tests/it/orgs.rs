@@ -1,8 +1,8 @@
 //! Orgs: put, get, list.
 
+use weir_calendar::Zone;
 use weir_keeper::Error;
 use weir_keeper::config::{Overrides, PendingChange, PutApp, PutOrg, QuotaScope};
-use weir_keeper::day::Zone;
 use weir_keeper::deletion::Deleted;
 use weir_keeper::ids::Scope;
 use weir_testkit::watched::{Calls, Strike};

@@ -82,7 +82,7 @@ pub(crate) fn label(text: &str) -> Label {
 
 /// A day.
 pub(crate) fn day(text: &str) -> OrgDay {
-    text.parse().unwrap()
+    OrgDay::from_dashed(text).unwrap()
 }
 
 /// The day that scenes begin on.

@@ -3,6 +3,7 @@
 //! With a partition per day the feed walks back from today to the first day that has one, which an item notes, and then goes
 //! on with the one partition of earlier times. A cursor names its partition, and continues inside of it or at its start.
 
+use weir_calendar::Day;
 use weir_table::expr::{attr, set};
 use weir_table::retry::{Listed, PAGE_MAX};
 use weir_table::{Backend, Write};
@@ -10,7 +11,7 @@ use weir_table::{Backend, Write};
 use super::RunSummary;
 use super::item::{decode_summary, summary_paths};
 use crate::bounds::FEED_DAYS_PER_READ_MAX;
-use crate::day::Day;
+use crate::day::utc_day;
 use crate::error::{Error, Result};
 use crate::keys::{self, List};
 use crate::list::PageRequest;
@@ -59,7 +60,7 @@ impl<B: Backend> Practice<B> {
         let wrong = || Error::invalid("cursor", "is not a cursor of the feed; start without one");
         let parse = |text: &String| FeedCursor::parse(text).ok_or_else(wrong);
         let first = self.first_feed_day().await?;
-        let today = Day::utc(self.now_ms());
+        let today = utc_day(self.now_ms());
         let mut at = match page.cursor.as_ref().map(parse).transpose()? {
             Some(cursor) => cursor,
             None => FeedCursor { day: first.map(|_| today), inner: None },

@@ -1,12 +1,12 @@
 //! Keys on items, and ids read back from keys. A key of another form is `None`, never an error: the table may hold items of other programs.
 
+use weir_calendar::Day;
 use weir_table::{Item, Key};
 
 use super::{
     AUDIT_PREFIX, COUNT_PREFIX, HISTORY_PREFIX, PLAN_PREFIX, PROBLEM_PREFIX, PROGRESS_PREFIX,
     TEST_CASE_PREFIX, USAGE_DAY_INFIX, USAGE_LOG_PREFIX, USER_PREFIX, job_prefix,
 };
-use crate::day::Day;
 use crate::ids::{
     EventId, HistoryId, JobId, PlanId, Platform, ProblemId, ProblemRef, TestCaseId, UserId,
 };

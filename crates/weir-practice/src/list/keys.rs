@@ -3,10 +3,10 @@
 //! An item has one value per index, so most entries of lists are small items beside their owner, written in the same
 //! transaction ([`ListEntry`]). Entries have no data: a list is read as in the source, keys first, then the items.
 
+use weir_calendar::Day;
 use weir_table::expr::{Update, remove, set};
 use weir_table::{Item, Key, Name};
 
-use crate::day::Day;
 use crate::ids::{Email, GoogleId, HistoryId, JobId, PlanId, Platform, ProblemRef, Tag, UserId};
 use crate::keys::{
     META, history, job, job_partition, job_prefix, millis, plan, problem, problem_partition,

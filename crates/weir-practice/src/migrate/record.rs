@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
+use weir_calendar::Zone;
 
 use super::record_key::{RecordKey, row_number};
-use crate::day::Zone;
+use crate::day::day_of;
 use crate::history::Run;
 use crate::ids::ProblemRef;
 use crate::json;
@@ -46,7 +47,7 @@ impl Record {
             Record::Run(run) => RecordKey::Run(run.summary.id.clone()),
             Record::Usage(usage) => RecordKey::Usage {
                 user: usage.user.clone(),
-                day: zone.day_of(usage.at_ms),
+                day: day_of(zone, usage.at_ms),
                 at_ms: usage.at_ms,
                 action: usage.action,
                 id: usage.id.clone(),

@@ -1,10 +1,10 @@
 //! Names a record on either side.
 
+use weir_calendar::Day;
 use weir_table::event_ids::derived_number;
 use weir_table::{Item, Key};
 
 use super::entity::Entity;
-use crate::day::Day;
 use crate::ids::{EventId, HistoryId, PlanId, ProblemRef, TestCaseId, UserId};
 use crate::keys::{self, META};
 use crate::kinds::Action;

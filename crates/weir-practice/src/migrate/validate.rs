@@ -23,6 +23,7 @@ use super::record_key::RecordKey;
 use super::rows::FieldProblem;
 use super::select::{Lock, ReadRow, Rows, instant, rows};
 use crate::bounds::DIFFERENCES_MAX;
+use crate::day::end_of;
 use crate::ids::UserId;
 use crate::item::VERSION;
 use crate::keys;
@@ -228,7 +229,7 @@ impl<B: Backend> Migration<B> {
         let practice = self.practice();
         let today = practice.day_of(practice.now_ms());
         let zone = &practice.settings().zone;
-        let (from, to) = (instant(zone.first_instant(today)), instant(zone.end_of(today)));
+        let (from, to) = (instant(zone.first_instant(today)), instant(end_of(zone, today)));
         let text = "SELECT user_id, count(*) FILTER (WHERE action = 'hint'), \
                     count(*) FILTER (WHERE action = 'execution') FROM usage_logs \
                     WHERE user_id > $1 AND created_at >= $2 AND created_at < $3 \

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weir_calendar::Day;
 use weir_table::KeyValue;
 use weir_table::feed::{Change, Merge};
 
-use crate::day::Day;
 use crate::ids::UserId;
 use crate::keys;
 

@@ -1,9 +1,9 @@
 //! Rollups as items.
 
+use weir_calendar::Day;
 use weir_table::Item;
 use weir_table::expr::{Condition, attr};
 
-use crate::day::Day;
 use crate::error::Result;
 use crate::fields::Fields;
 use crate::ids::UserId;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Day;
 use weir_table::limits::BATCH_GET_MAX;
 use weir_table::{Backend, Query};
 
 use super::item::{DayRollup, UsageCounts};
 use crate::bounds::{STATS_DAYS_MAX, TOP_USERS_MAX};
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::keys::{self, GSI2, List, find};

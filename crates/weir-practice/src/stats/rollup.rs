@@ -1,6 +1,7 @@
 //! Copies counters into rollups. Every write is on condition of the version of the day and of the rollups of users that were
 //! read: a batch of reads is not of one moment, so either alone could be newer than the other.
 
+use weir_calendar::Day;
 use weir_table::expr::{Condition, attr};
 use weir_table::limits::BATCH_GET_MAX;
 use weir_table::retry::{TRIES_MAX, pause};
@@ -8,7 +9,7 @@ use weir_table::{Backend, Item, Key, Write};
 
 use super::dirty_set::UsageDirtySet;
 use super::item::{DayRollup, UsageCounts, read_user, still, user_item};
-use crate::day::Day;
+use crate::day::end_of;
 use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::item::{VERSION, expiry, secs};
@@ -100,7 +101,7 @@ impl<B: Backend> Practice<B> {
     /// The time now, and when the rollups of a day expire, in seconds since 1970.
     pub(super) fn rollup_times(&self, day: Day) -> (i64, i64) {
         let settings = self.settings();
-        (secs(self.now_ms()), expiry(settings.zone.end_of(day), settings.rollup_days))
+        (secs(self.now_ms()), expiry(end_of(&settings.zone, day), settings.rollup_days))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use weir_calendar::Day;
 use weir_table::limits::TRANSACT_MAX;
 use weir_table::{Backend, Query, Write};
 
@@ -9,7 +10,6 @@ use super::dirty_set::UsageDirtySet;
 use super::item::{DayRollup, UsageCounts, read_user};
 use super::rollup::CHUNK_USERS;
 use crate::bounds::DIFFERENCES_MAX;
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::item::secs;

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use serde_json::Value as Json;
+use weir_calendar::Day;
 use weir_table::limits::BATCH_GET_MAX;
 use weir_table::request::SortRange;
 use weir_table::{Backend, Item, Query, Write};
@@ -15,7 +16,7 @@ use super::archive_part;
 use super::log::UsageLogEntry;
 use super::recount::Repair;
 use crate::bounds::ARCHIVE_PART_LINES;
-use crate::day::Day;
+use crate::day::end_of;
 use crate::error::Result;
 use crate::fields::Fields;
 use crate::ids::UserId;
@@ -140,7 +141,7 @@ impl<B: Backend> Practice<B> {
         let now_s = secs(self.now_ms());
         let item = entity(key, EntityType::Checkpoint, position.to_data(), now_s)
             .with(VERSION, version)
-            .with(TTL, expiry(settings.zone.end_of(day), settings.rollup_days));
+            .with(TTL, expiry(end_of(&settings.zone, day), settings.rollup_days));
         let write = Write::put(self.table().clone(), item.clone()).when(same(&old, VERSION));
         if !self.write(write).await?.is_applied() {
             return Ok(None);

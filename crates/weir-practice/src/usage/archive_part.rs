@@ -6,11 +6,11 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
+use weir_calendar::Day;
 use weir_table::Value;
 use weir_table::json::value_to_json;
 
 use super::log::UsageLogEntry;
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::ids::UserId;
 

@@ -1,6 +1,7 @@
 //! Whether a request is allowed, and on which day it counts. Pure.
 
-use crate::day::Day;
+use weir_calendar::Day;
+
 use crate::plans::PlanLimit;
 
 /// The inputs of a decision on a user's request.

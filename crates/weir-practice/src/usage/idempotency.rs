@@ -1,12 +1,12 @@
 //! The record of a request with an idempotency key. It is apart from the partition of a day, so a retry after midnight finds
 //! it, and it has the outcome with which a retry is answered.
 
+use weir_calendar::Day;
 use weir_table::expr::attr;
 use weir_table::{Item, Key, Name, Value, Write};
 
 use super::request::{Outcome, UsageRequest};
 use crate::bounds::IDEMPOTENCY_TTL_SECS;
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::faults::{self, Fault};
 use crate::fields::Fields;

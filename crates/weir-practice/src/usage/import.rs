@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Day;
 use weir_table::expr::attr;
 use weir_table::limits::TRANSACT_MAX;
 use weir_table::retry::{TRIES_MAX, pause};
@@ -10,7 +11,6 @@ use weir_table::{Backend, Key, Transacted, Value, Verdict, Write};
 
 use super::request::UsageRequest;
 use super::take::latest_day;
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::ids::{EventId, ProblemId, UserId};
 use crate::item::{COUNT, TYPE};

@@ -1,10 +1,10 @@
 //! The usage log: one item for each action that was counted.
 
+use weir_calendar::Day;
 use weir_table::retry::Listed;
 use weir_table::{Backend, Item, Query, Value, Write};
 
 use super::request::UsageRequest;
-use crate::day::Day;
 use crate::error::Result;
 use crate::fields::Fields;
 use crate::ids::{EventId, ProblemId, UserId};

@@ -1,10 +1,11 @@
 //! Usage of a user on a day.
 
+use weir_calendar::Day;
 use weir_table::Backend;
 
 use super::decide::{Standing, counted_day};
 use super::take::latest_day;
-use crate::day::Day;
+use crate::day::end_of;
 use crate::error::Result;
 use crate::ids::UserId;
 use crate::item::secs;
@@ -66,7 +67,7 @@ impl<B: Backend> Practice<B> {
         Ok(DayUsage {
             day: counted,
             actions: Action::ALL.iter().map(of_action).collect(),
-            resets_at_s: secs(self.settings().zone.end_of(counted)),
+            resets_at_s: secs(end_of(&self.settings().zone, counted)),
         })
     }
 }

@@ -1,11 +1,11 @@
 //! Recomputes counters from the log, as the program of the source counts: by a query that returns no items.
 
+use weir_calendar::Day;
 use weir_table::expr::attr;
 use weir_table::retry::{TRIES_MAX, pause};
 use weir_table::{Backend, Write};
 
 use crate::audit::{AuditAction, NewAuditEvent};
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::item::{COUNT, data};

@@ -1,10 +1,11 @@
 //! A request for one action, and its answer.
 
 use sha2::{Digest as _, Sha256};
+use weir_calendar::{Day, Zone};
 use weir_table::{Kind, Value};
 
 use crate::bounds::METADATA_MAX;
-use crate::day::{Day, Zone};
+use crate::day::end_of;
 use crate::error::{Error, Result};
 use crate::ids::{IdempotencyKey, ProblemId};
 use crate::item::secs;
@@ -103,7 +104,7 @@ impl Outcome {
             count,
             limit,
             remaining: limit.remaining(count),
-            resets_at_s: secs(zone.end_of(day)),
+            resets_at_s: secs(end_of(zone, day)),
             is_replay: false,
             clock_ahead_ms: None,
         }

@@ -1,12 +1,12 @@
 //! An administrator sets back the latest day of a user, which a clock that was far ahead has closed.
 
+use weir_calendar::Day;
 use weir_table::expr::{attr, set};
 use weir_table::retry::{TRIES_MAX, pause};
 use weir_table::{Backend, Write};
 
 use super::take::{DAY, latest_day};
 use crate::audit::{AuditAction, NewAuditEvent};
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::item::{UPDATED, secs};

@@ -1,5 +1,6 @@
 //! Takes one action of a user's daily limit.
 
+use weir_calendar::Day;
 use weir_table::expr::{Update, attr, set};
 use weir_table::retry::{TRIES_MAX, pause};
 use weir_table::{Backend, Item, Write};
@@ -7,7 +8,7 @@ use weir_table::{Backend, Item, Write};
 use super::decide::{Decision, Standing, counted_day, decide};
 use super::idempotency;
 use super::request::{Outcome, UsageAnswer, UsageRequest};
-use crate::day::Day;
+use crate::day::end_of;
 use crate::error::{Error, Result};
 use crate::faults::{self, Fault};
 use crate::ids::UserId;
@@ -141,7 +142,7 @@ impl<B: Backend> Practice<B> {
         }
         if let Some(key) = &request.idempotency_key {
             let key = idempotency::key(&user.id, key, self.day_of(now_ms));
-            let times = (now_ms, self.settings().zone.end_of(outcome.day));
+            let times = (now_ms, end_of(&self.settings().zone, outcome.day));
             writes.push(idempotency::record(self.table(), key, request, outcome, times));
         }
         writes
@@ -193,6 +194,6 @@ impl<B: Backend> Practice<B> {
 
     /// When the counters and the log of a day expire, in seconds since 1970.
     pub(crate) fn usage_expiry(&self, day: Day) -> i64 {
-        expiry(self.settings().zone.end_of(day), self.settings().usage_days)
+        expiry(end_of(&self.settings().zone, day), self.settings().usage_days)
     }
 }

@@ -9,13 +9,13 @@
 //!
 //! Counters and rollups stay: they have the id and numbers, nothing personal.
 
+use weir_calendar::Day;
 use weir_table::expr::{attr, set};
 use weir_table::retry::{TRIES_MAX, pause};
 use weir_table::{Backend, Item, Query, Write};
 
 use super::erase_runs::RunsLeft;
 use crate::audit::{AuditAction, NewAuditEvent};
-use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::fields::Fields;
 use crate::ids::UserId;

@@ -1,9 +1,9 @@
 //! Removes the details of a deleted user's usage: the metadata of log items, in the table and in the archive.
 
+use weir_calendar::Day;
 use weir_table::expr::{attr, set};
 use weir_table::{Backend, Item, Value, Write};
 
-use crate::day::Day;
 use crate::error::Result;
 use crate::ids::UserId;
 use crate::item::field;

@@ -1,6 +1,6 @@
 //! The query examples of AlgoItny, on a table with everything that is kept beside its items.
 
-use weir_practice::day::Day;
+use weir_calendar::Day;
 use weir_practice::ids::{
     Email, EventId, GoogleId, HistoryId, PlanId, Platform, ProblemId, ProblemRef, Tag, TestCaseId,
     UserId,

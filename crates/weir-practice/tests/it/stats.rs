@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weir_practice::day::Day;
+use weir_calendar::Day;
 use weir_practice::ids::PlanId;
 use weir_practice::item::COUNT;
 use weir_practice::keys;

@@ -1,6 +1,6 @@
 //! Daily limits, one request at a time: answers, days, idempotency keys, costs.
 
-use weir_practice::day::Day;
+use weir_calendar::Day;
 use weir_practice::ids::{IdempotencyKey, PlanId, ProblemId, UserId};
 use weir_practice::kinds::Action;
 use weir_practice::list::PageRequest;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
+use weir_calendar::Day;
 use weir_practice::Practice;
 use weir_practice::Settings;
-use weir_practice::day::Day;
 use weir_practice::ids::PlanId;
 use weir_practice::kinds::Action;
 use weir_practice::objects::usage_archive;

@@ -1,6 +1,6 @@
 //! Daily limits under concurrency: many requests, midnight, retries, moves to a smaller plan.
 
-use weir_practice::day::Day;
+use weir_calendar::Day;
 use weir_practice::ids::PlanId;
 use weir_practice::kinds::Action;
 use weir_practice::plans::{PlanFields, PlanLimit};

@@ -1,7 +1,7 @@
 //! Deletion of users: nothing personal is left, and counts stay.
 
+use weir_calendar::Day;
 use weir_practice::Practice;
-use weir_practice::day::Day;
 use weir_practice::history::NewRun;
 use weir_practice::ids::{GoogleId, PlanId, Platform, UserId};
 use weir_practice::kinds::Action;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Day;
+
 use super::bootstrap::{Interval, Resamples, Statistic};
 use crate::ids::ModelId;
 use crate::rollup::{DayRollup, ModelDay, Pair, PairCounts};
-use crate::time::Day;
 
 /// Micro-USD to dollars.
 pub(super) const DOLLARS: f64 = 1e-6;

@@ -14,6 +14,7 @@ use weir_table::{Backend, Store};
 
 pub use bootstrap::Interval;
 pub use ratio::Ratio;
+use weir_calendar::Day;
 
 use self::columns::{DOLLARS, Intervals, ModelIntervals, PairIntervals};
 use crate::bounds::COMPARE_MODELS_MAX;
@@ -24,7 +25,6 @@ use crate::money::MicroUsd;
 use crate::rollup::{
     DayRange, DayRollup, FindingCounts, Level, ModelDay, Pair, PairCounts, RollupTable, read_days,
 };
-use crate::time::Day;
 
 /// A figure with the size of its sample.
 #[derive(Debug, Clone, Copy, PartialEq)]

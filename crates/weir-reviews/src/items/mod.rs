@@ -13,6 +13,7 @@ mod lookup;
 mod response;
 mod review;
 
+use weir_calendar::DAY_MS;
 use weir_table::Item;
 
 pub(crate) use self::claim::Claim;
@@ -26,7 +27,7 @@ use crate::error::Result;
 use crate::keys::{self, ReviewRef};
 use crate::settings::Settings;
 use crate::table::TTL;
-use crate::time::{DAY_MS, rfc3339};
+use crate::time::rfc3339;
 
 /// The attributes that all items of a review have.
 #[derive(Debug, Clone, PartialEq, Eq)]

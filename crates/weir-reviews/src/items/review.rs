@@ -1,5 +1,6 @@
 //! The item of a review.
 
+use weir_calendar::Day;
 use weir_table::{Item, Value};
 
 use super::{Fields, ItemContext, in_index};
@@ -7,7 +8,6 @@ use crate::error::Result;
 use crate::ids::{ModelId, ReviewId};
 use crate::keys::{self, GSI1, GSI2, GSI3};
 use crate::review::{PullRequest, Review, ReviewStatus};
-use crate::time::Day;
 
 const NUMBER: &str = "pr_number";
 const TITLE: &str = "pr_title";
@@ -36,7 +36,7 @@ impl Review {
             .with(FINDINGS, self.total_findings)
             .with(CONSENSUS, self.consensus_findings)
             .with(COST, self.total_cost.to_number());
-        let date = keys::by_date(Day::of_ms(*created_at_ms), *shard);
+        let date = keys::by_date(Day::utc(*created_at_ms), *shard);
         item = in_index(item, GSI1, date, keys::review_gsi1_sort(review, *created_at_ms));
         let sort = keys::review_gsi2_sort(review, *created_at_ms);
         item = in_index(item, GSI2, keys::all_reviews(*shard), sort);

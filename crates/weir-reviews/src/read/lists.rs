@@ -1,5 +1,6 @@
 //! The lists.
 
+use weir_calendar::Day;
 use weir_table::retry::Listed;
 use weir_table::{Backend, Item};
 
@@ -11,7 +12,6 @@ use crate::items::{CostMetric, review_ref_of};
 use crate::keys::{self, COST_PREFIX, GSI1, GSI2, GSI3, REVIEW_PREFIX, ReviewRef};
 use crate::review::{Consensus, RecordedFinding, Response, Review};
 use crate::reviews::Reviews;
-use crate::time::Day;
 
 /// The response of a model, and its review.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use weir_calendar::DAY_MS;
+
 use super::{NewConsensus, NewHead, NewResponse, NewReview};
 use crate::bounds::{
     CONSENSUS_MEMBERS_MAX, COST_MICROS_MAX, CREATED_AHEAD_MAX_MS, FILES_BYTES_MAX, FILES_MAX,
@@ -11,7 +13,7 @@ use crate::bounds::{
 use crate::error::{Error, Result};
 use crate::finding::{Finding, check_length};
 use crate::review::{Member, Response, ResponseStatus};
-use crate::time::{DAY_MS, rfc3339};
+use crate::time::rfc3339;
 
 impl NewReview {
     /// Checks the whole review.

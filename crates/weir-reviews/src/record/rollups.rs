@@ -1,5 +1,6 @@
 //! How changes of reviews reach their rollups: what each function returns belongs in the transaction of the change.
 
+use weir_calendar::Day;
 use weir_table::{Backend, Write};
 
 use crate::error::Result;
@@ -7,7 +8,6 @@ use crate::keys::ReviewRef;
 use crate::review::{RecordedFinding, RecordedReview};
 use crate::reviews::Reviews;
 use crate::rollup::{self, StoredSummary, SummaryId};
-use crate::time::Day;
 
 impl<B: Backend> Reviews<B> {
     /// A review is completed, or failed.
@@ -51,7 +51,7 @@ fn summary_id(review: &ReviewRef, created_at_ms: i64) -> SummaryId {
     SummaryId {
         owner: review.owner.clone(),
         repo: review.repo.clone(),
-        day: Day::of_ms(created_at_ms),
+        day: Day::utc(created_at_ms),
         review: review.id.clone(),
     }
 }

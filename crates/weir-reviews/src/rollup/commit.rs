@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Day;
 use weir_table::expr::attr;
 use weir_table::retry::TransactOptions;
 use weir_table::{Backend, Item, Store, Write};
@@ -14,7 +15,6 @@ use super::read::{stored_day, sum_repositories, sum_summaries};
 use super::writes::mark_write;
 use crate::bounds::{ROLLUP_COMMIT_BYTES_MAX, ROLLUP_COMMIT_ITEMS_MAX};
 use crate::error::Result;
-use crate::time::Day;
 
 /// The result of a pass over a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! The days of a comparison.
 
+use weir_calendar::Day;
+
 use crate::bounds::COMPARE_DAYS_MAX;
 use crate::error::{Error, Result};
-use crate::time::Day;
 
 /// Days from the first to the one before `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl DayRange {
     /// One day.
     #[must_use]
     pub fn only(day: Day) -> DayRange {
-        DayRange { from: day, to: day.plus(1) }
+        DayRange { from: day, to: day.plus_days(1) }
     }
 
     /// The first day.
@@ -53,12 +54,12 @@ impl DayRange {
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a range has at least one day")]
     pub fn len(self) -> u32 {
-        self.to.days_after(self.from)
+        self.from.days_until(self.to).unsigned_abs()
     }
 
     /// The days in order.
     pub fn iter(self) -> impl Iterator<Item = Day> {
-        (0..self.len()).map(move |days| self.from.plus(days))
+        (0..i64::from(self.len())).map(move |days| self.from.plus_days(days))
     }
 }
 
@@ -68,14 +69,18 @@ mod tests {
 
     #[test]
     fn a_range_ends_before_its_end() {
-        let day = Day::of_ms(0);
-        let days: Vec<String> =
-            DayRange::new(day, day.plus(2)).unwrap().iter().map(|day| day.to_string()).collect();
+        let day = Day::utc(0);
+        let days: Vec<String> = DayRange::new(day, day.plus_days(2))
+            .unwrap()
+            .iter()
+            .map(|day| day.to_string())
+            .collect();
         assert_eq!(days, ["1970-01-01", "1970-01-02"]);
         assert_eq!(DayRange::only(day).len(), 1);
         DayRange::new(day, day).unwrap_err();
-        DayRange::new(day, day.minus(1)).unwrap_err();
-        DayRange::new(day, day.plus(COMPARE_DAYS_MAX)).unwrap();
-        DayRange::new(day, day.plus(COMPARE_DAYS_MAX + 1)).unwrap_err();
+        DayRange::new(day, day.plus_days(-1)).unwrap_err();
+        let longest = i64::from(COMPARE_DAYS_MAX);
+        DayRange::new(day, day.plus_days(longest)).unwrap();
+        DayRange::new(day, day.plus_days(longest + 1)).unwrap_err();
     }
 }

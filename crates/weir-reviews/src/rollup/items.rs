@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use weir_calendar::Day;
 use weir_table::{Item, Key};
 
 use super::RollupTable;
@@ -12,7 +13,7 @@ use super::pair_day::PairDay;
 use super::summary::Summary;
 use crate::bounds::ROLLUP_DATA_MAX;
 use crate::error::{Error, Result};
-use crate::time::Day;
+use crate::time::expires_at;
 
 const DATA: &str = "data";
 const FORMAT_ATTR: &str = "format";
@@ -30,7 +31,7 @@ impl RollupTable {
     pub(super) fn item(&self, key: Key, entity_type: &str, day: Day) -> Item {
         keys::item(key)
             .with("entity_type", entity_type)
-            .with("ttl", day.expires_at(self.retention_days))
+            .with("ttl", expires_at(day, self.retention_days))
     }
 
     /// The item of a summary, with another revision each time.
@@ -198,7 +199,7 @@ mod tests {
     #[test]
     fn data_of_another_format_is_damaged() {
         let table = RollupTable::new("t");
-        let day = Day::of_ms(0);
+        let day = Day::utc(0);
         let mut rollup = DayRollup::default();
         rollup.merge_model(&model("m"), &ModelDay { successes: 3, ..ModelDay::default() });
         let item = table.day_items(&Level::All, day, &rollup).unwrap().remove(0);

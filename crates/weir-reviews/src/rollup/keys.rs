@@ -12,13 +12,13 @@
 //! The days of the repositories are under their day, because the day of all repositories is merged from them and must not
 //! miss one: an index may lag. Comparisons of a repository read the index.
 
+use weir_calendar::Day;
 use weir_table::{Item, Key};
 
 use super::day_range::DayRange;
 use super::summary::SummaryId;
 use crate::bounds::ROLLUP_MARK_SHARDS;
 use crate::ids::{ModelId, Owner, Repo};
-use crate::time::Day;
 
 /// The index of the table that rollups use.
 pub const INDEX: &str = "GSI1";
@@ -135,7 +135,7 @@ pub fn parse_part(level: &Level, sk: &str) -> Option<Part> {
 #[must_use]
 pub fn parse_day_part(sk: &str) -> Option<(Day, Part)> {
     let (day, part) = sk.split_once('#')?;
-    Some((Day::parse("SK", day).ok()?, Part::parse(part)?))
+    Some((Day::from_dashed(day)?, Part::parse(part)?))
 }
 
 /// A part of a day.
@@ -204,9 +204,9 @@ pub fn parse_mark(sk: &str) -> Option<(Level, Day)> {
     match parts.as_slice() {
         [day, owner, repo, _] => {
             let level = Level::Repository(Owner::new(owner).ok()?, Repo::new(repo).ok()?);
-            Some((level, Day::parse("SK", day).ok()?))
+            Some((level, Day::from_dashed(day)?))
         }
-        [day, _] => Some((Level::All, Day::parse("SK", day).ok()?)),
+        [day, _] => Some((Level::All, Day::from_dashed(day)?)),
         _ => None,
     }
 }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     fn day() -> Day {
-        Day::parse("day", "2026-01-15").unwrap()
+        Day::from_dashed("2026-01-15").unwrap()
     }
 
     fn model() -> Part {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Day;
 use weir_table::{Backend, Item, Query, Store};
 
 use super::RollupTable;
@@ -11,7 +12,6 @@ use super::items::{decode_summary, merge_part, sort_key};
 use super::keys::{self, Level};
 use crate::error::{Error, Result};
 use crate::ids::{Owner, Repo};
-use crate::time::Day;
 
 /// The rollups of days, for a comparison. Days without reviews are left out.
 ///

@@ -1,5 +1,6 @@
 //! The job: rolls up the marked days.
 
+use weir_calendar::Day;
 use weir_table::limits::BATCH_WRITE_MAX;
 use weir_table::{Backend, Item, Key, Page, Query, Store, Write};
 
@@ -9,7 +10,6 @@ use super::items::{MARKED_AT, sort_key};
 use super::keys::{self, Level};
 use crate::bounds::{ROLLUP_DAY_MARKS_MAX, ROLLUP_MARK_SHARDS, ROLLUP_MARKS_PAGE};
 use crate::error::{Error, Result};
-use crate::time::Day;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use weir_calendar::Day;
+
 use super::agreement::{Groups, pairs_of};
 use super::day_rollup::DayRollup;
 use super::finding_counts::FindingCounts;
@@ -11,7 +13,6 @@ use super::pair_day::PairDay;
 use crate::finding::Finding;
 use crate::ids::{ModelId, Owner, Repo, ReviewId};
 use crate::review::{RecordedFinding, RecordedReview, Response, ResponseStatus, Review};
-use crate::time::Day;
 
 /// Where the summary of a review belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl SummaryId {
         SummaryId {
             owner: review.pull_request.owner.clone(),
             repo: review.pull_request.repo.clone(),
-            day: Day::of_ms(review.created_at_ms),
+            day: Day::utc(review.created_at_ms),
             review: review.id.clone(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weir_calendar::Day;
 use weir_table::{Backend, Item, Query, Store};
 
 use super::RollupTable;
@@ -13,7 +14,6 @@ use super::read::{each_item, stored_day, sum_summaries};
 use crate::bounds::{DIFFERENCES_MAX, ROLLUP_MARK_SHARDS};
 use crate::error::{Error, Result};
 use crate::ids::{Owner, Repo};
-use crate::time::Day;
 
 /// An item that differs from what the reviews say.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The writes that keep summaries and marks in step with reviews. They belong in the transaction that changes a review.
 
+use weir_calendar::Day;
 use weir_table::Write;
 
 use super::RollupTable;
@@ -9,7 +10,6 @@ use super::summary::{Summary, SummaryId};
 use crate::error::Result;
 use crate::faults::{self, Fault};
 use crate::review::{RecordedReview, ReviewStatus};
-use crate::time::Day;
 
 /// Stores the summary of a completed review and marks its day. A review that is not completed has no summary.
 ///

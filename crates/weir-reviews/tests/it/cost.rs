@@ -3,6 +3,7 @@
 //! Units are those that DynamoDB Local reports; those of transactions come from our calculator, because Local reports
 //! equal writes only once. `WEIR_TEST_BLESS=1` rewrites the page.
 
+use weir_calendar::{DAY_MS, Day};
 use weir_reviews::compare;
 use weir_reviews::finding::Severity;
 use weir_reviews::ids::ReviewId;
@@ -10,7 +11,6 @@ use weir_reviews::keys::index_attributes;
 use weir_reviews::read::ListOptions;
 use weir_reviews::record::NewReview;
 use weir_reviews::rollup::{self, DayRange, Level};
-use weir_reviews::time::{DAY_MS, Day};
 use weir_table::dynamodb::{Dynamo, Verb};
 use weir_table::{AnyBackend, Item};
 use weir_testkit::ledger::Ledger;
@@ -118,7 +118,7 @@ async fn reading(scene: &Scene, ledger: &mut Ledger<'_>) {
     ledger.note("findings of a review, 100", reviews.findings(&large, 100, None)).await.unwrap();
     ledger.note("consensus of a review, 40", reviews.consensus(&large, 100, None)).await.unwrap();
     indexed(scene, TODAY).await;
-    let (first, day) = (ListOptions::default(), Day::of_ms(NOW_MS));
+    let (first, day) = (ListOptions::default(), Day::utc(NOW_MS));
     macro_rules! list {
         ($name:literal, $list:expr) => {
             let list = ledger.note($name, $list).await.unwrap();
@@ -146,8 +146,8 @@ async fn rollups(scene: &Scene, ledger: &mut Ledger<'_>) {
     scene.reviews.record(of_models("late", 4, 10, 0), false).await.unwrap();
     let report = ledger.note("rollup of a day with 101 reviews, one new", run()).await.unwrap();
     assert_eq!((report.repository_days, report.all_days), (1, 1));
-    let tomorrow = Day::of_ms(NOW_MS).plus(1);
-    let range = DayRange::new(tomorrow.minus(DAYS), tomorrow).unwrap();
+    let tomorrow = Day::utc(NOW_MS).plus_days(1);
+    let range = DayRange::new(tomorrow.plus_days(-i64::from(DAYS)), tomorrow).unwrap();
     for (name, level) in [
         ("comparison of 90 days, all repositories", Level::All),
         ("comparison of 90 days, one repository", Level::Repository(owner(), repo())),

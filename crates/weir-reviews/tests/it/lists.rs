@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use weir_calendar::Day;
 use weir_reviews::finding::Severity;
 use weir_reviews::read::ListOptions;
 use weir_reviews::review::Review;
-use weir_reviews::time::Day;
 use weir_reviews::{Result, Reviews};
 use weir_table::retry::Listed;
 
@@ -40,7 +40,7 @@ async fn every_pattern_is_one_query(scene: &Scene) {
     scene.reviews.record(review_at("r-1", NOW_MS), false).await.unwrap();
     indexed(scene, 1).await;
     let (reviews, all) = (&scene.reviews, ListOptions::default());
-    let day = Day::of_ms(NOW_MS);
+    let day = Day::utc(NOW_MS);
     let one = id("r-1");
     macro_rules! one_query {
         ($gets:expr, $list:expr, $count:expr) => {
@@ -103,7 +103,7 @@ async fn lists_are_newest_first_within_their_range(scene: &Scene) {
         assert_eq!(ids(&reviews.all(&options).await.unwrap()), expected);
         assert_eq!(ids(&reviews.by_repo(&owner(), &repo(), &options).await.unwrap()), expected);
         assert_eq!(ids(&reviews.by_user(&user("octocat"), &options).await.unwrap()), expected);
-        assert_eq!(ids(&reviews.by_date(Day::of_ms(start_ms), &options).await.unwrap()), expected);
+        assert_eq!(ids(&reviews.by_date(Day::utc(start_ms), &options).await.unwrap()), expected);
         let by_model = reviews.by_model(&model("gpt-5"), &options).await.unwrap();
         let found: Vec<&str> = by_model.items.iter().map(|one| one.review.id.as_str()).collect();
         assert_eq!(found, expected);

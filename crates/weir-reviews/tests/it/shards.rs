@@ -1,8 +1,8 @@
 //! Lists whose entries are spread over several partitions.
 
+use weir_calendar::Day;
 use weir_reviews::finding::Severity;
 use weir_reviews::read::ListOptions;
-use weir_reviews::time::Day;
 
 use crate::lists::{pages, stable_cursors};
 use crate::samples::review_at;
@@ -33,7 +33,7 @@ async fn shards_are_merged_in_order(scene: &Scene) {
     for limit in [1, 4, 25, 100] {
         let options = |cursor| ListOptions { limit, cursor, ..ListOptions::default() };
         let all = pages(async |at| sharded.all(&options(at)).await, async |_| {}).await;
-        let of_day = Day::of_ms(NOW_MS);
+        let of_day = Day::utc(NOW_MS);
         let by_date =
             pages(async |at| sharded.by_date(of_day, &options(at)).await, async |_| {}).await;
         for found in [all, by_date] {
@@ -90,7 +90,7 @@ async fn a_wrong_cursor_of_shards_is_refused(scene: &Scene) {
     let cursor = eventually(async || sharded.all(&first).await.unwrap().cursor).await;
     let other = ListOptions { cursor: Some(cursor), ..ListOptions::default() };
     for wrong in [other, ListOptions { cursor: Some("x".into()), ..ListOptions::default() }] {
-        let refused = sharded.by_date(Day::of_ms(NOW_MS), &wrong).await.unwrap_err();
+        let refused = sharded.by_date(Day::utc(NOW_MS), &wrong).await.unwrap_err();
         assert!(refused.to_string().starts_with("cursor: "), "{refused}");
     }
 }

@@ -182,8 +182,8 @@ fn everything_of_a_day_expires_together() {
     play(async |scene: &Scene| {
         let all = reviews(9);
         scene.record(&all[..1]).await;
-        let day = weir_reviews::time::Day::of_ms(all[0].review.created_at_ms);
-        let expected = day.start_ms() / 1_000 + 401 * 86_400;
+        let day = weir_calendar::Day::utc(all[0].review.created_at_ms);
+        let expected = weir_calendar::Zone::utc().first_instant(day) / 1_000 + 401 * 86_400;
         let ttls = async |partition: String| -> Vec<Option<i64>> {
             let query = weir_table::Query::partition(scene.table.name.clone(), partition);
             let page = scene.store.query(&query).await.unwrap();

@@ -81,7 +81,7 @@ fn a_damaged_summary_stops_only_its_own_day() {
         let all = reviews(22);
         scene.record(&all).await;
         let one = &all[0].review;
-        let day = weir_reviews::time::Day::of_ms(one.created_at_ms);
+        let day = weir_calendar::Day::utc(one.created_at_ms);
         let pk = format!("ROLLUP#acme#{}", one.pull_request.repo);
         let damaged = weir_table::Item::new()
             .with("PK", pk)

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use weir_calendar::Day;
 use weir_reviews::bounds::{CATEGORY_MAX, FILES_MAX, FINDINGS_MAX, MODEL_ID_MAX, MODELS_MAX};
 use weir_reviews::compare::{Comparison, compare};
 use weir_reviews::finding::Severity;
 use weir_reviews::ids::{Category, FindingId, ModelId};
 use weir_reviews::review::{RecordedFinding, RecordedReview, ResponseStatus};
 use weir_reviews::rollup::{DayRollup, ModelDay, PairDay, Summary};
-use weir_reviews::time::Day;
 
 use crate::brute_force::assert_equals;
 use crate::generate::{self, Shape};
@@ -120,7 +120,7 @@ fn sums_that_stop_say_so() {
         rollup.merge(&rollup.clone());
     }
     assert!(rollup.models[&model].is_saturated());
-    let days = BTreeMap::from([(Day::of_ms(0), rollup)]);
+    let days = BTreeMap::from([(Day::utc(0), rollup)]);
     let found = compare(&days, Some(&[model]));
     assert!(found.models[0].is_saturated);
     assert!(found.models[0].success_rate.value.unwrap() > 0.0);

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use weir_calendar::Day;
 use weir_reviews::compare::{self, Comparison};
 use weir_reviews::review::RecordedReview;
 use weir_reviews::rollup::{
     self, DayRange, Level, RollupTable, RunReport, SummaryId, removal_writes, replacement_writes,
     writes,
 };
-use weir_reviews::time::Day;
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{IndexSpec, Kind, Projection, Query, Store, TableSpec, Transaction, Write};
 
@@ -140,8 +140,8 @@ pub(crate) fn repository(number: usize) -> Level {
 
 /// All days of the scene.
 pub(crate) fn days() -> DayRange {
-    let first = Day::of_ms(START_MS);
-    DayRange::new(first, first.plus(20)).unwrap()
+    let first = Day::utc(START_MS);
+    DayRange::new(first, first.plus_days(20)).unwrap()
 }
 
 /// A few reviews.

@@ -1,7 +1,7 @@
 //! Rollups that differ from the reviews are found.
 
+use weir_calendar::Day;
 use weir_reviews::rollup::{self, Level, mark_write};
-use weir_reviews::time::Day;
 use weir_table::{Item, Key, Write};
 
 use crate::scene::{NOW_MS, days, play, repository, reviews};
@@ -20,7 +20,7 @@ fn differences_are_reported_and_a_mark_repairs_them() {
         assert_eq!(verify(&Level::All).await.differing, 0);
         assert!(verify(&repository(0)).await.days > 0);
 
-        let day = Day::of_ms(all[0].review.created_at_ms);
+        let day = Day::utc(all[0].review.created_at_ms);
         let repo = &all[0].review.pull_request.repo;
         let model = &all[0].responses[0].model;
         let (pk, sk) = (format!("ROLLUPDAY#{day}"), format!("acme#{repo}#MODEL#{model}"));

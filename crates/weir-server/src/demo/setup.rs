@@ -129,7 +129,7 @@ pub(super) async fn reconfigure(keeper: &Budgets, hour: u64) -> Result<()> {
 
 /// A discount that was negotiated, in force from the next day on.
 async fn import_prices(keeper: &Budgets) -> Result<()> {
-    let tomorrow = weir_keeper::day::Zone::utc().day_of(keeper.now_ms()).next();
+    let tomorrow = weir_calendar::Zone::utc().day_of(keeper.now_ms()).next();
     let tomorrow = tomorrow.ok_or_else(|| Failure::new("the calendar ends"))?;
     let discounted = |model: &str, input, output| {
         Ok::<_, Failure>(PriceRow {

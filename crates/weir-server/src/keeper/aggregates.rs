@@ -18,6 +18,7 @@ use weir_framework::app::App;
 use weir_framework::extract::{Path, Query};
 use weir_framework::jobs::Running;
 use weir_framework::page::Page;
+use weir_keeper::day::parse_day;
 
 /// Header with the time in seconds for which submissions are missing from the totals; 0 when none is.
 const LAG: HeaderName = HeaderName::from_static("x-data-lag-secs");
@@ -51,7 +52,7 @@ async fn day(
     let keeper = keeper(&app)?;
     let day = match params.date.as_str() {
         TODAY => keeper.today(&scope).await?,
-        date => date.parse()?,
+        date => parse_day(date)?,
     };
     let totals = keeper.day_totals(&scope, day).await?;
     let lag = lag(&app, totals.outstanding_since_epoch);
@@ -65,7 +66,7 @@ async fn days(
     Query(range): Query<DayRangeParams>,
 ) -> Result<Response, KeeperError> {
     allowances(&app)?.aggregates(&app, &actor).await?;
-    let (from, to) = (range.from.parse()?, range.to.parse()?);
+    let (from, to) = (parse_day(&range.from)?, parse_day(&range.to)?);
     let items = keeper(&app)?.series(&scope, from, to).await?;
     let since = items.iter().filter_map(|day| day.outstanding_since_epoch).min();
     let items = items.into_iter().map(convert::day_totals).collect();

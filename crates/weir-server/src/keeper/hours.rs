@@ -12,6 +12,7 @@ use super::twin::twin_routes;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::Path;
+use weir_keeper::day::parse_day;
 
 const TODAY: &str = "today";
 
@@ -34,7 +35,7 @@ async fn hours(
     let keeper = keeper(&app)?;
     let day = match params.date.as_str() {
         TODAY => keeper.today(&scope).await?,
-        date => date.parse()?,
+        date => parse_day(date)?,
     };
     Ok(Json(convert::day_hours(keeper.day_hours(&scope, day).await?)))
 }

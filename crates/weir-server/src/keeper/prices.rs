@@ -6,7 +6,8 @@ use axum::http::StatusCode;
 use weir_api::keeper::{
     ModelPrice, PRICES_MAX, PriceImport, PriceImportParam, PriceImportRequest, PriceParams,
 };
-use weir_keeper::day::{OrgDay, Zone};
+use weir_calendar::Zone;
+use weir_keeper::day::{OrgDay, parse_day};
 use weir_keeper::ids::{EventId, ModelId, Vendor};
 use weir_keeper::prices::{ListedPrice, PriceQuery, PriceRow};
 
@@ -34,7 +35,7 @@ pub(crate) async fn list(
     State(app): State<App>,
     Query(params): Query<PriceParams>,
 ) -> Reply<Page<ModelPrice>> {
-    let on = params.on.map_or_else(|| Ok(today(&app)), |on| on.parse())?;
+    let on = params.on.map_or_else(|| Ok(today(&app)), |on| parse_day(&on))?;
     let mut listed: Vec<ListedPrice> = match (params.model, params.region, params.vendor) {
         (Some(model), region, vendor) => {
             one(&app, &model, region, vendor, on).await?.into_iter().collect()
@@ -105,7 +106,7 @@ pub(crate) async fn import(
     let rows = request.prices.into_iter().map(convert::price_row);
     let rows = rows.collect::<weir_keeper::Result<Vec<_>>>()?;
     let keeper = keeper(&app)?;
-    let from = request.from.map(|from| from.parse()).transpose()?;
+    let from = request.from.map(|from| parse_day(&from)).transpose()?;
     let import = match (request.import, request.more) {
         (None, false) => {
             keeper.import_prices(rows, from.unwrap_or(today(&app)), actor.name()).await?

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use weir_api::keeper::{OrgParam, SimulationRequest, SimulationResponse};
+use weir_keeper::day::parse_day;
 use weir_keeper::ids::Scope;
 
 use super::convert;
@@ -31,7 +32,7 @@ pub(crate) async fn simulate(
     let keeper = keeper(&app)?;
     let day = match request.date.as_str() {
         TODAY => keeper.today(&Scope::Org(org.clone())).await?,
-        date => date.parse()?,
+        date => parse_day(date)?,
     };
     let report = keeper.what_if(&org, day, &convert::what_if(request)).await?;
     Ok(Json(convert::simulation(report)))

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use weir_calendar::Day;
 use weir_framework::jobs::{Done, FeedJob, Jobs, PeriodicJob, Placement, Result, RunContext};
 use weir_practice::Practice;
-use weir_practice::day::Day;
 use weir_practice::kinds::JobType;
 use weir_practice::stats::UsageDirtySet;
 use weir_practice::usage::Repair;

@@ -8,7 +8,7 @@ use weir_framework::settings::{SettingProblem, defaults, in_range, object_store_
 use weir_practice::bounds::{
     JOB_ATTEMPTS_MAX, JOB_LEASE_MAX_MS, JOB_LEASE_MIN_MS, RETENTION_DAYS_MAX,
 };
-use weir_practice::day::Zone;
+use weir_practice::day::parse_zone;
 use weir_practice::settings as domain;
 
 /// Users, problems, runs and jobs of a coding-practice platform.
@@ -131,7 +131,7 @@ impl Settings {
     }
 
     fn zone_problem(&self) -> Option<String> {
-        match Zone::new(&self.timezone) {
+        match parse_zone(&self.timezone) {
             Err(weir_practice::Error::Invalid { problem, .. }) => Some(problem),
             _ => None,
         }
@@ -145,7 +145,7 @@ impl Settings {
         let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         Ok(weir_practice::Settings {
             table: self.table.as_str().into(),
-            zone: Zone::new(&self.timezone)?,
+            zone: parse_zone(&self.timezone)?,
             public_feed_partitioning: match self.public_feed_partitioning {
                 FeedPartitioning::Single => domain::FeedPartitioning::Single,
                 FeedPartitioning::Day => domain::FeedPartitioning::Day,

@@ -10,6 +10,7 @@ use weir_framework::actor::Actor;
 use weir_framework::api::Api;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
+use weir_practice::day::parse_day;
 use weir_practice::usage::Repair;
 
 use super::convert;
@@ -38,7 +39,7 @@ pub(crate) async fn stats(
 ) -> Reply<UsageStats> {
     let practice = practice(&app)?;
     let day = |field: &str, text: &Option<String>| {
-        text.as_deref().map(|text| convert::day(field, text)).transpose()
+        text.as_deref().map(|text| parse_day(field, text)).transpose()
     };
     let to = day("to", &params.to)?.unwrap_or_else(|| practice.day_of(practice.now_ms()));
     let from = day("from", &params.from)?.unwrap_or_else(|| to.plus_days(-DAYS_DEFAULT));
@@ -55,7 +56,7 @@ pub(crate) async fn verify(
     actor: Actor,
     Body(request): Body<VerifyStatsRequest>,
 ) -> Reply<VerifyStatsResponse> {
-    let day = convert::day("date", &request.date)?;
+    let day = parse_day("date", &request.date)?;
     let repair = if request.repair { Repair::By(actor.name()) } else { Repair::No };
     let check = practice(&app)?.verify_rollup(day, repair).await?;
     Ok(Json(convert::verification(day, check, request.repair)))

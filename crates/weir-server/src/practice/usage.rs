@@ -17,6 +17,7 @@ use weir_framework::extract::{Body, FastBody, Query, QueryParts};
 use weir_framework::limits::RateLimitHeader;
 use weir_framework::page::{Page, PageParams, page_response};
 use weir_framework::problem::Problem;
+use weir_practice::day::parse_day;
 use weir_practice::usage::{Repair, UsageAnswer};
 
 use super::codes::DAILY_LIMIT_EXCEEDED;
@@ -103,7 +104,7 @@ pub(crate) async fn read(
     ReachedUser(user): ReachedUser,
     Query(params): Query<UsageDateParams>,
 ) -> Reply<UserUsage> {
-    let day = params.date.as_deref().map(|text| convert::day("date", text)).transpose()?;
+    let day = params.date.as_deref().map(|text| parse_day("date", text)).transpose()?;
     Ok(Json(convert::day_usage(practice(&app)?.usage(&user, day).await?)))
 }
 
@@ -119,7 +120,7 @@ pub(crate) async fn log(
     let practice = practice(&app)?;
     let page = convert::page_request(page)?;
     let day = match params.date.as_deref() {
-        Some(text) => convert::day("date", text)?,
+        Some(text) => parse_day("date", text)?,
         None => practice.usage(&user, None).await?.day,
     };
     let found = practice.usage_log(&user, day, &page).await?;
@@ -138,7 +139,7 @@ pub(crate) async fn recount(
     actor: Actor,
     Body(request): Body<RecountRequest>,
 ) -> Result<Json<RecountResponse>, PracticeError> {
-    let day = convert::day("date", &request.date)?;
+    let day = parse_day("date", &request.date)?;
     let repair = if request.repair { Repair::By(actor.name()) } else { Repair::No };
     let recount = practice(&app)?.recount(&user, day, repair).await?;
     Ok(Json(convert::recount(day, recount)))

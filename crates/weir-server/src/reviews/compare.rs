@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use weir_api::reviews::{CompareParams, Comparison};
+use weir_calendar::Day;
 use weir_framework::app::App;
 use weir_framework::authorize::Caller;
 use weir_framework::extract::Query;
 use weir_reviews::compare;
 use weir_reviews::rollup::DayRange;
-use weir_reviews::time::Day;
+use weir_reviews::time::parse_day;
 
 use super::access::may_read;
 use super::convert;
@@ -16,7 +17,7 @@ use super::error::{Reply, ReviewsError};
 use super::path::reviews;
 
 /// Days of a comparison whose request names none.
-const DAYS_DEFAULT: u32 = 90;
+const DAYS_DEFAULT: i64 = 90;
 
 /// Compares models over days
 ///
@@ -40,10 +41,10 @@ pub(crate) async fn compare(
 
 fn range(app: &App, params: &CompareParams) -> Result<DayRange, ReviewsError> {
     let day = |field: &str, text: &Option<String>| {
-        text.as_deref().map(|text| Day::parse(field, text)).transpose()
+        text.as_deref().map(|text| parse_day(field, text)).transpose()
     };
     let now_ms = i64::try_from(app.now_ms()).unwrap_or(i64::MAX);
-    let to = day("to", &params.to)?.unwrap_or_else(|| Day::of_ms(now_ms).plus(1));
-    let from = day("from", &params.from)?.unwrap_or_else(|| to.minus(DAYS_DEFAULT));
+    let to = day("to", &params.to)?.unwrap_or_else(|| Day::utc(now_ms).plus_days(1));
+    let from = day("from", &params.from)?.unwrap_or_else(|| to.plus_days(-DAYS_DEFAULT));
     Ok(DayRange::new(from, to)?)
 }

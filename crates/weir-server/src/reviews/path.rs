@@ -2,11 +2,12 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use weir_calendar::Day;
 use weir_framework::app::App;
 use weir_framework::path::param;
 use weir_reviews::Reviews;
 use weir_reviews::ids::{FindingId, ModelId, Owner, Repo, ReviewId, UserName};
-use weir_reviews::time::Day;
+use weir_reviews::time::parse_day;
 use weir_table::AnyBackend;
 
 use super::error::ReviewsError;
@@ -50,5 +51,5 @@ paths! {
     /// The user `{user}`.
     UserPath { "user": UserName = |text| UserName::new(text) }
     /// The day `{day}`.
-    DatePath { "day": Day = |text| Day::parse("date", text) }
+    DatePath { "day": Day = |text| parse_day("date", text) }
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use axum::Json;
 use axum::extract::State;
 use weir_api::reviews::{VerifyRollupsRequest, VerifyRollupsResponse};
+use weir_calendar::Day;
 use weir_framework::ApiError;
 use weir_framework::app::App;
 use weir_framework::extract::Body;
 use weir_reviews::rollup::{self, DayRange, Level};
-use weir_reviews::time::Day;
+use weir_reviews::time::parse_day;
 
 use super::convert;
 use super::error::Reply;
@@ -28,7 +29,7 @@ pub(crate) async fn verify(
     State(app): State<App>,
     Body(request): Body<VerifyRollupsRequest>,
 ) -> Reply<VerifyRollupsResponse> {
-    let (from, to) = (Day::parse("from", &request.from)?, Day::parse("to", &request.to)?);
+    let (from, to) = (parse_day("from", &request.from)?, parse_day("to", &request.to)?);
     let range = DayRange::new(from, to)?;
     if range.len() > VERIFY_DAYS_MAX {
         let problem = format!("is more than {VERIFY_DAYS_MAX} days after from");

@@ -39,7 +39,7 @@ fn submission(app: &TestApp, number: u64, changes: Value) -> Value {
         "model_label": "premium",
         "bedrock_model_id": "anthropic.claude-sonnet-4-5-20250929-v1:0",
         "input_tokens": 1_000, "output_tokens": 500, "status": "OK",
-        "timestamp": weir_keeper::day::rfc3339(now_ms),
+        "timestamp": weir_calendar::rfc3339(now_ms),
     });
     if let (Some(all), Value::Object(more)) = (body.as_object_mut(), changes) {
         all.extend(more);

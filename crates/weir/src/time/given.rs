@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_day_is_one_of_its_time_zone() {
-        let berlin = weir_keeper::day::Zone::new("Europe/Berlin").unwrap();
-        let honolulu = weir_keeper::day::Zone::new("Pacific/Honolulu").unwrap();
+        let berlin = weir_calendar::Zone::new("Europe/Berlin").unwrap();
+        let honolulu = weir_calendar::Zone::new("Pacific/Honolulu").unwrap();
         for (text, in_berlin, in_honolulu) in [
             ("now", "2026-03-29", "2026-03-28"),
             ("today", "2026-03-29", "2026-03-28"),

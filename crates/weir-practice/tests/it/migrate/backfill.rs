@@ -1,6 +1,6 @@
 //! Copied rows are what the service would have written.
 
-use weir_practice::day::Day;
+use weir_calendar::Day;
 use weir_practice::ids::{
     Email, GoogleId, HistoryId, PlanId, Platform, ProblemId, ProblemRef, UserId,
 };

@@ -1,6 +1,6 @@
 //! A copy that is cut off anywhere continues, and ends as if it had not been.
 
-use weir_practice::day::Day;
+use weir_calendar::Day;
 use weir_practice::ids::UserId;
 use weir_practice::migrate::BackfillOptions;
 use weir_practice::usage::Repair;

@@ -78,8 +78,7 @@ async fn today_is_counted(scene: &Scene) {
     let origin = Origin::new(SMALL);
     let migration = origin.migration(scene).await;
     backfill(&migration).await;
-    let (user, today) =
-        (UserId::new("6").unwrap(), weir_practice::day::Day::utc(crate::scene::NOW_MS));
+    let (user, today) = (UserId::new("6").unwrap(), weir_calendar::Day::utc(crate::scene::NOW_MS));
     let action = weir_practice::kinds::Action::Execution;
     let key = keys::action_count(&user, today, action);
     let update = weir_table::expr::add("n", 1);

@@ -15,7 +15,6 @@ mod users;
 use weir_framework::ApiError;
 use weir_framework::page::{PageLimit as _, PageParams};
 use weir_framework::time::time;
-use weir_practice::day::Day;
 use weir_practice::list::PageRequest;
 use weir_practice::{Error, Result};
 
@@ -41,11 +40,6 @@ pub(super) use self::users::{new_user, user, user_patch};
 /// The page of a list that a request asks for.
 pub(super) fn page_request(page: PageParams) -> Result<PageRequest, ApiError> {
     Ok(PageRequest { limit: page.checked_limit()?, cursor: page.cursor })
-}
-
-/// The day that a field names.
-pub(super) fn day(field: &str, text: &str) -> Result<Day> {
-    in_field(field, text.parse())
 }
 
 /// The result of checking a value, with an error that names `field`.

@@ -1,8 +1,8 @@
 //! Statistics.
 
 use weir_api::practice as api;
+use weir_calendar::Day;
 use weir_framework::time::time;
-use weir_practice::day::Day;
 use weir_practice::stats::{DayStats, RollupCheck, RollupDifference, Stats, TopUser, UsageCounts};
 use weir_practice::usage::ClockReading;
 

@@ -1,10 +1,10 @@
 //! Usage.
 
 use weir_api::practice as api;
+use weir_calendar::Day;
 use weir_framework::time::time;
 use weir_practice::Result;
 use weir_practice::bounds::METADATA_MAX;
-use weir_practice::day::Day;
 use weir_practice::ids::{IdempotencyKey, ProblemId};
 use weir_practice::json::{from_value, object_value};
 use weir_practice::kinds::Action;

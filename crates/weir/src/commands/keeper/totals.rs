@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::Args;
 use weir_api::Page;
 use weir_api::keeper::{DayTotals, ModelTotals};
-use weir_keeper::day::Zone;
+use weir_keeper::day::parse_zone;
 use weir_keeper::money::MicroUsd;
 
 use super::amount::cents;
@@ -73,7 +73,7 @@ impl OrgZone<'_> {
         }
         let path = self.target.path(self.context, &["aggregates", "today"]);
         let today: DayTotals = self.context.api.get(&path).await?;
-        let zone = Zone::new(&today.timezone).map_err(|error| {
+        let zone = parse_zone(&today.timezone).map_err(|error| {
             Failure::fault("the time zone of the org is unknown here").because(error)
         })?;
         given.day(now_ms(), |at_ms| Ok(zone.day_of(at_ms).to_string()))

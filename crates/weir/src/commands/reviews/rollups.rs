@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 use weir_api::reviews::{VerifyRollupsRequest, VerifyRollupsResponse};
-use weir_reviews::time::Day;
+use weir_calendar::Day;
+use weir_reviews::time::parse_day;
 
 use super::repository::Repository;
 use crate::commands::api_context::{ApiContext, rows};
@@ -11,7 +12,7 @@ use crate::output;
 use crate::time::{GivenTime, now_ms};
 
 /// Days that are verified by default: the most that one request takes.
-const DAYS_DEFAULT: u32 = 31;
+const DAYS_DEFAULT: i64 = 31;
 
 /// Characters of sums in a table; `--json` has all of them.
 const SUMS_MAX: usize = 60;
@@ -49,20 +50,20 @@ pub(super) struct VerifyArgs {
 }
 
 fn day(flag: &str, given: &GivenTime) -> Result<Day, Failure> {
-    Day::parse(flag, &given.utc_day()?).map_err(|error| Failure::usage(error.to_string()))
+    parse_day(flag, &given.utc_day()?).map_err(|error| Failure::usage(error.to_string()))
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     let Verb::Verify(args) = verb;
     let from = args.from.map(|given| day("--from", &given)).transpose()?;
     let to = args.to.map(|given| day("--to", &given)).transpose()?;
-    let tomorrow = Day::of_ms(now_ms()).plus(1);
+    let tomorrow = Day::utc(now_ms()).plus_days(1);
     let to = match (from, to) {
         (_, Some(to)) => to,
-        (Some(from), None) => tomorrow.min(from.plus(DAYS_DEFAULT)),
+        (Some(from), None) => tomorrow.min(from.plus_days(DAYS_DEFAULT)),
         (None, None) => tomorrow,
     };
-    let from = from.unwrap_or_else(|| to.minus(DAYS_DEFAULT));
+    let from = from.unwrap_or_else(|| to.plus_days(-DAYS_DEFAULT));
     let request = VerifyRollupsRequest {
         from: from.to_string(),
         to: to.to_string(),

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use weir_api::reviews::{
     Finding, NewFinding, NewResponse, NewReview, RecordedStatus, ResponseStatus, Review, Severity,
 };
-use weir_keeper::day::rfc3339;
+use weir_calendar::rfc3339;
 use weir_table::clock::Clock;
 
 pub(crate) const OWNER: &str = "acme";

@@ -147,7 +147,7 @@ fn compare(ground: &Ground, books: &Books) {
     let days: BTreeSet<&str> =
         books.reviews.iter().map(|review| &review.created_at[..10]).collect();
     let (from, last) = (days.first().unwrap(), days.last().unwrap());
-    let to = weir_keeper::day::rfc3339(
+    let to = weir_calendar::rfc3339(
         i64::try_from(weir_table::clock::Clock::System.now_ms()).unwrap() + 86_400_000,
     );
     let to = &to[..10];

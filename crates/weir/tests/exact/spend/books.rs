@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use serde_json::Value;
-use weir_keeper::day::{OrgDay, Zone};
+use weir_calendar::Zone;
+use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{AppId, Label, OrgId, Scope};
 use weir_keeper::keys;
 use weir_table::clock::Clock;

@@ -128,7 +128,7 @@ impl Load {
         let mut body = json!({"request_id": id.to_string(), "model_label": label.name,
             "bedrock_model_id": label.model(), "input_tokens": of.input, "output_tokens": of.output,
             "status": if of.number.is_multiple_of(50) { "ERROR" } else { "OK" },
-            "timestamp": weir_keeper::day::rfc3339(self.at_ms)});
+            "timestamp": weir_calendar::rfc3339(self.at_ms)});
         if let Some(stated) = of.stated {
             body["cost_usd_micros"] = stated.into();
         }

@@ -5,6 +5,7 @@ mod csv;
 mod show;
 
 use clap::Args;
+use weir_keeper::day::parse_day;
 use weir_keeper::simulate::{CACHE_MS_MAX, LAG_MS_MAX, ReplayRow, Simulation, Traffic};
 
 use self::config::Proposal;
@@ -87,7 +88,7 @@ pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Resu
     let day = match &args.day {
         Some(given) => {
             let day = given.day(now_ms, |at_ms| Ok(zone.day_of(at_ms).to_string()))?;
-            day.parse().map_err(wrong)?
+            parse_day(&day).map_err(wrong)?
         }
         None => zone.day_of(first.map_or(now_ms, |row| row.at_ms)),
     };

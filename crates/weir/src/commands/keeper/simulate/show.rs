@@ -1,8 +1,8 @@
 //! The result of a simulation: a table of models, the events of the day, and a chart of its hours.
 
 use serde_json::json;
+use weir_calendar::Zone;
 use weir_keeper::config::EffectiveConfig;
-use weir_keeper::day::Zone;
 use weir_keeper::simulate::{
     ModelOutcome, Simulation, SimulationEvent, SimulationEventKind, SimulationReport,
 };
