@@ -3,13 +3,13 @@
 //! One thread per waiting reader is far slower on a busy machine: a read takes some twenty microseconds, scheduling a thread
 //! some milliseconds. So a few threads do many reads one after the other.
 //!
-//! A read that most likely hits memory runs on the async thread itself, unless such a read was slow a moment ago: the
+//! A read that most likely hits memory runs on the async thread itself, unless such reads were slow a moment ago: the
 //! key-value store blocks its readers while it installs a table. Flushes of the log run the same way.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,10 @@ use crate::error::{Error, Result};
 const THREADS_PER_CORE: usize = 2;
 const THREADS_MAX: usize = 32;
 
-/// An inline read that took this long was blocked.
+/// An inline read that took this long was blocked, or its thread was preempted.
 const SLOW: Duration = Duration::from_millis(2);
+/// So many slow reads in a row were blocked: a thread is rarely preempted in the same place twice.
+const SLOW_IN_A_ROW: u32 = 2;
 /// How long inline reads stay off after that.
 const INLINE_OFF_MS: u64 = 250;
 
@@ -34,8 +36,7 @@ pub(super) struct ReaderPool {
     queue: Mutex<Queue>,
     wake: Condvar,
     started: Instant,
-    /// Until when inline reads are off, in milliseconds since the start.
-    inline_off_until_ms: AtomicU64,
+    inline: InlineReads,
 }
 
 impl Default for ReaderPool {
@@ -44,7 +45,7 @@ impl Default for ReaderPool {
             queue: Mutex::default(),
             wake: Condvar::default(),
             started: Instant::now(),
-            inline_off_until_ms: AtomicU64::new(0),
+            inline: InlineReads::default(),
         }
     }
 }
@@ -106,15 +107,12 @@ impl ReaderPool {
     /// Runs work that most likely hits memory on this thread; returns `None` if such work was blocked a moment ago.
     pub(super) fn run_inline<T>(&self, work: impl FnOnce() -> Result<T>) -> Option<Result<T>> {
         let begun = Instant::now();
-        if self.since_start_ms(begun) < self.inline_off_until_ms.load(Ordering::Relaxed) {
+        if self.inline.are_off(self.since_start_ms(begun)) {
             return None;
         }
         let done = work();
         let ended = Instant::now();
-        if ended.duration_since(begun) >= SLOW {
-            let until_ms = self.since_start_ms(ended) + INLINE_OFF_MS;
-            self.inline_off_until_ms.store(until_ms, Ordering::Relaxed);
-        }
+        self.inline.record(ended.duration_since(begun), self.since_start_ms(ended));
         Some(done)
     }
 
@@ -162,23 +160,65 @@ impl ReaderPool {
     }
 }
 
+/// Whether reads run inline, by how long the last ones took.
+#[derive(Debug, Default)]
+struct InlineReads {
+    /// Until when they are off, in milliseconds since the start.
+    off_until_ms: AtomicU64,
+    /// Slow reads since the last fast one.
+    slow_in_a_row: AtomicU32,
+}
+
+impl InlineReads {
+    fn are_off(&self, now_ms: u64) -> bool {
+        now_ms < self.off_until_ms.load(Relaxed)
+    }
+
+    fn record(&self, took: Duration, now_ms: u64) {
+        if took < SLOW {
+            // A store takes the cache line from all other threads.
+            if self.slow_in_a_row.load(Relaxed) > 0 {
+                self.slow_in_a_row.store(0, Relaxed);
+            }
+        } else if self.slow_in_a_row.fetch_add(1, Relaxed) + 1 >= SLOW_IN_A_ROW {
+            self.off_until_ms.store(now_ms + INLINE_OFF_MS, Relaxed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const FAST: Duration = Duration::from_micros(20);
+
     #[test]
-    fn inline_reads_are_off_for_a_while_after_a_slow_one() {
+    fn inline_reads_are_off_for_a_while_after_slow_ones() {
+        let reads = InlineReads::default();
+        reads.record(SLOW, 10);
+        reads.record(SLOW, 12);
+        assert!(reads.are_off(12) && reads.are_off(11 + INLINE_OFF_MS));
+        assert!(!reads.are_off(12 + INLINE_OFF_MS));
+        // The next one finds that they are still blocked.
+        reads.record(SLOW, 300);
+        assert!(reads.are_off(300));
+    }
+
+    #[test]
+    fn a_single_slow_read_is_a_preempted_thread() {
+        let reads = InlineReads::default();
+        for at in 0..1_000 {
+            reads.record(SLOW, at);
+            reads.record(FAST, at);
+        }
+        assert!(!reads.are_off(1_000));
+    }
+
+    #[test]
+    fn work_is_not_run_inline_while_that_is_off() {
         let readers = ReaderPool::default();
         assert!(matches!(readers.run_inline(|| Ok(1)), Some(Ok(1))));
-        // A machine that stood still meanwhile is no slow read.
-        readers.inline_off_until_ms.store(0, Ordering::Relaxed);
-        let slow = readers.run_inline(|| {
-            std::thread::sleep(SLOW);
-            Ok(2)
-        });
-        assert!(matches!(slow, Some(Ok(2))));
-        assert!(readers.run_inline(|| Ok(3)).is_none());
-        readers.inline_off_until_ms.store(0, Ordering::Relaxed);
-        assert!(readers.run_inline(|| Ok(4)).is_some());
+        readers.inline.off_until_ms.store(u64::MAX, Relaxed);
+        assert!(readers.run_inline(|| Ok(2)).is_none());
     }
 }
