@@ -198,7 +198,7 @@ impl Edge {
             request.extensions_mut().insert(caller.clone());
         }
         DefaultBodyLimit::max(self.state.body_bytes_max).apply(&mut request);
-        HandlerFuture::Routed(Service::call(&mut self.routes, request))
+        HandlerFuture::Routed(Box::new(Service::call(&mut self.routes, request)))
     }
 }
 

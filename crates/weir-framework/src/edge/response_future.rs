@@ -28,7 +28,8 @@ const NO_SNIFF: (HeaderName, HeaderValue) =
 /// The handler of a request.
 pub(super) enum HandlerFuture {
     Fast(FastResponse),
-    Routed(RouteFuture<Infallible>),
+    /// Boxed, because it is large and every request moves the handler.
+    Routed(Box<RouteFuture<Infallible>>),
     /// The request did not reach its handler.
     Refused(Option<Response>),
 }
@@ -42,7 +43,7 @@ impl HandlerFuture {
         let polled = match self {
             HandlerFuture::Fast(response) => caught(|| response.as_mut().poll(cx)),
             HandlerFuture::Routed(response) => {
-                caught(|| Pin::new(response).poll(cx).map(|Ok(response)| response))
+                caught(|| Pin::new(&mut **response).poll(cx).map(|Ok(response)| response))
             }
             HandlerFuture::Refused(response) => {
                 return response.take().map_or(Poll::Pending, Poll::Ready);

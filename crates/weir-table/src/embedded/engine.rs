@@ -296,12 +296,14 @@ impl Engine {
         if barrier.synced > 0 {
             Box::pin(self.log.synced(barrier.synced)).await?;
         }
-        if self.log.flushed_seq() >= barrier.flushed {
-            return self.log.check_kept(barrier.flushed);
-        }
-        // Lets other ready tasks append first; the first one that resumes flushes for all.
-        tokio::task::yield_now().await;
         let seq = barrier.flushed;
+        if self.log.flushed_seq() < seq {
+            // Lets other ready tasks append first; the first one that resumes flushes for all.
+            tokio::task::yield_now().await;
+        }
+        if self.log.flushed_seq() >= seq {
+            return self.log.check_kept(seq);
+        }
         // On this thread while the disk is fast: passing it to another would take longer than the write itself.
         match self.flushes.run_inline(|| self.log.flush_soon(seq)) {
             Some(Ok(true)) => Ok(()),
