@@ -1,6 +1,6 @@
 // Charts over time: uPlot draws, this adds units, stacking, marks, a legend and a table of the same data.
 import { uPlot } from '../vendor/uplot.js';
-import { html, useState, useEffect, useMemo, useRef } from './view.js';
+import { html, useState, useLayoutEffect, useMemo, useRef } from './view.js';
 import { useStore } from './store.js';
 import { theme } from './theme.js';
 import { Icon, Empty } from './ui.js';
@@ -49,7 +49,8 @@ function Plot(props) {
   const shape = JSON.stringify([shown.map((one) => [one.label, one.color, one.kind, one.dash, one.stacked]), props.unit, height, mode, marks.map((mark) => [mark.at, mark.label])]);
   const latest = useRef(props);
   latest.current = props;
-  useEffect(() => {
+  // Before the browser paints, so that a chart does not come a frame after the rest of its page.
+  useLayoutEffect(() => {
     const element = box.current;
     if (!element) return undefined;
     const width = () => Math.max(200, element.clientWidth);
@@ -64,7 +65,7 @@ function Plot(props) {
     observer.observe(element);
     return () => { observer.disconnect(); made.destroy(); plot.current = null; };
   }, [shape]);
-  useEffect(() => { plot.current?.setData(stack(x, shown)); }, [x, shown]);
+  useLayoutEffect(() => { plot.current?.setData(stack(x, shown)); }, [x, shown]);
   return html`<div ref=${box} class="plot" style=${{ minHeight: `${height}px` }} role="img" aria-label=${`${props.label}. A table of the same data is behind the button below.`}></div>
     <${Legend} ...${props} marks=${marks} series=${focus ? shown : series.filter((one) => !one.only)} all=${series} focus=${focus} toggle=${toggle} at=${x[at] === undefined ? null : at} />`;
 }

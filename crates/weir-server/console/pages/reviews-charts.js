@@ -1,5 +1,5 @@
 // Cost against consensus, a bubble for each model as wide as its number of reviews; and how often two models agree.
-import { html, useState, useEffect, useRef, useMemo } from '../app/view.js';
+import { html, useState, useLayoutEffect, useRef, useMemo } from '../app/view.js';
 import { seriesOf } from '../app/series.js';
 import { number } from '../app/format.js';
 import { Icon } from '../app/ui.js';
@@ -58,8 +58,10 @@ export function placed(points, scale, width) {
 
 function useWidth(ref) {
   const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setWidth(ref.current?.clientWidth ?? 0));
+  useLayoutEffect(() => {
+    const measure = () => setWidth(ref.current?.clientWidth ?? 0);
+    const observer = new ResizeObserver(measure);
+    measure();
     observer.observe(ref.current);
     return () => observer.disconnect();
   }, []);
