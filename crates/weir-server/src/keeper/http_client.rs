@@ -6,7 +6,7 @@
 
 use std::error::Error as _;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -72,16 +72,13 @@ impl HttpClient {
         HttpClient::build(Some(policy), Arc::new(SystemResolver))
     }
 
-    /// Reads the certificates that the machine trusts. Without any, only `http://` works.
     fn build(
         policy: Option<AddressPolicy>,
         resolver: Arc<dyn Resolve>,
     ) -> Result<HttpClient, HttpError> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         let tls = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
-            .map(|tls| tls.with_root_certificates(roots).with_no_client_auth());
+            .map(|tls| tls.with_root_certificates(trusted()).with_no_client_auth());
         let client = Client::builder()
             .redirect(Policy::none())
             .no_proxy()
@@ -115,6 +112,17 @@ impl HttpClient {
             false => Err(RefusedAddress.into()),
         }
     }
+}
+
+/// The certificates that the machine trusts; without any, only `http://` works. Read once, which takes milliseconds.
+fn trusted() -> Arc<RootCertStore> {
+    static TRUSTED: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    let read = || {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        Arc::new(roots)
+    };
+    Arc::clone(TRUSTED.get_or_init(read))
 }
 
 /// The resolver of the machine.
