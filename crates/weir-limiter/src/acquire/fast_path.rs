@@ -87,6 +87,7 @@ impl<B: Backend> Namespace<B> {
         if !self.is_preparable(request, &image) || take.new_expiry().is_some() {
             return Box::pin(self.take_with_retries(request)).await;
         }
+        let take = take.in_one_shape();
         match self.take_prepared(&cached, &take).await {
             Ok(Added::Done(bucket)) => Ok(self.granted(request, [(&request.id, &bucket)])),
             Ok(Added::Refused(found)) => {

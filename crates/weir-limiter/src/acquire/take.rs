@@ -179,6 +179,16 @@ impl<'a> Take<'a> {
         self
     }
 
+    /// In the millisecond of the last refill, the take that refills once more, by nothing. A busy bucket that is refilled every
+    /// millisecond then has takes of one shape, and the store finds their numbers where it left them.
+    pub(super) fn in_one_shape(mut self) -> Take<'a> {
+        let Bucket { refilled_ms, granted_until_ms, .. } = *self.image;
+        if refilled_ms == self.now_ms && granted_until_ms.is_none() {
+            self.refilled_ms = Some(refilled_ms);
+        }
+        self
+    }
+
     pub(crate) fn shard(&self) -> u32 {
         self.image.shard
     }
@@ -329,5 +339,34 @@ impl<'a> Take<'a> {
         let key = keys::bucket(&self.id.ns, &self.id.entity, &self.id.resource, self.shard());
         let write = Write::update(table, key, update).when(Condition::And(conditions));
         Write { durability: addition.durability, returned: Some(addition.returned), ..write }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::Limit;
+    use crate::ids::{EntityId, NamespaceId, Resource};
+
+    #[test]
+    fn takes_of_a_busy_bucket_have_one_shape() {
+        let id = BucketId {
+            ns: NamespaceId::new("abcdefghijk").unwrap(),
+            entity: EntityId::new("e").unwrap(),
+            resource: Resource::new("r").unwrap(),
+        };
+        let name = LimitName::new("rpm").unwrap();
+        let image = Bucket::full(&[Limit::per_minute(name.clone(), 60_000)], 0, 1, 1_000_000);
+        let amounts = vec![(name, MILLI)];
+        let take = |now_ms| Take::new(&id, &image, &amounts, Wcu::None, now_ms);
+        let (at_once, later) = (take(1_000_000), take(1_000_001));
+        assert!(!at_once.refills() && later.refills());
+        let again = at_once.in_one_shape();
+        assert_eq!(again.shape(), later.in_one_shape().shape());
+        assert_eq!(again.numbers().add, [0, -MILLI, 0, MILLI]);
+        // Time that was granted before is not refilled so simply.
+        let jumped = Bucket { granted_until_ms: Some(2_000_000), ..image.clone() };
+        let take = Take::new(&id, &jumped, &amounts, Wcu::None, 1_000_000);
+        assert_eq!(take.refills(), take.in_one_shape().refills());
     }
 }
