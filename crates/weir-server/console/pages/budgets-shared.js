@@ -49,3 +49,5 @@ export function hourSeries(data, config, mode) {
 
 /** Starts of the hours in seconds; none when nothing was spent, so that the chart says so. */
 export const hourTimes = (data) => (data.hours.some((hour) => hour.spent_usd_micros > 0) ? data.hours.map((hour) => Date.parse(hour.start) / 1000) : []);
+/** The axis of these times, so that a day that has begun is not as wide as its hours. Bars stand in the middle of their hour; a day may have 25. */
+export const wholeDay = (x) => [x[0] - 1800, Math.max(x[0] + 23.5 * 3600, x[x.length - 1] + 1800)];

@@ -10,7 +10,7 @@ import { Card, ErrorBox, Segmented } from '../app/ui.js';
 import { axisMoney, clock, dayName, isDay, money, today, wallSeconds } from '../app/format.js';
 import { ModelsToday } from './budgets-lists.js';
 import { StickyCard } from './budgets-sticky.js';
-import { hourSeries, hourTimes } from './budgets-shared.js';
+import { hourSeries, hourTimes, wholeDay } from './budgets-shared.js';
 
 export const SpendTab = ({ scope }) => html`
   <${Days} scope=${scope} />
@@ -89,7 +89,7 @@ function Hours({ scope }) {
       actions=${html`<input type="date" aria-label="Day" value=${day} max=${thisDay} onChange=${(event) => setDay(event.target.value || thisDay)} />
         <${Segmented} label="Sum" value=${mode} options=${MODES} onChange=${setMode} />`}>
     ${error && html`<${ErrorBox} error=${error} retry=${reload} />`}${(data || !error) && html`<${Chart} label="Spend by hour and model" x=${x} series=${series} marks=${marks} markLabel="last fallback" format=${axisMoney} exact=${money}
-      unit=${mode === 'sum' ? 'since midnight' : 'an hour'} zone=${config.timezone} height=${220} xLabel="Hour"
+      unit=${mode === 'sum' ? 'since midnight' : 'an hour'} zone=${config.timezone} height=${220} xRange=${wholeDay} xLabel="Hour"
       xFormat=${(at) => `${clock(at * 1000, config.timezone)} to ${clock(at * 1000 + 3600000, config.timezone)}`}
       empty=${data && !data.is_recorded ? 'The hours of this day were not recorded' : 'No spend on this day'} />`}
   <//>`;

@@ -3,7 +3,7 @@ import { html, useMemo, useState } from '../app/view.js';
 import { Link, path, useQuery } from '../app/router.js';
 import { useApi } from '../app/data.js';
 import { withQuery } from '../app/api.js';
-import { hourSeries, hourTimes } from './budgets-shared.js';
+import { hourSeries, hourTimes, wholeDay } from './budgets-shared.js';
 import { Choice } from './shared.js';
 import { Card, ErrorBox, Skeleton, Status, Time } from '../app/ui.js';
 import { resourceHref } from './limits-data.js';
@@ -85,9 +85,6 @@ export function SpendByOrg({ orgs, total }) {
       xFormat=${(at) => dayName(at * 1000, 'UTC')} xLabel="Day" empty="No spend in the last 14 days" />
   <//>`;
 }
-
-/** Bars stand in the middle of their hour; a day may have 25. */
-const wholeDay = (x) => [x[0] - 1800, Math.max(x[0] + 23.5 * 3600, x[x.length - 1] + 1800)];
 
 /** Today of one of the fullest budgets, summed up hour by hour, against its quotas. */
 export function Today({ orgs }) {
