@@ -4,7 +4,7 @@ import { useQuery, Link } from '../app/router.js';
 import { withQuery } from '../app/api.js';
 import { Dialog } from '../app/dialog.js';
 import { Facts, Card, Empty, Stats, Stat, Num } from '../app/ui.js';
-import { number, duration } from '../app/format.js';
+import { addDays, number, duration } from '../app/format.js';
 import { useApi } from '../app/data.js';
 import { DataTable } from '../app/table.js';
 import { Commands, weir } from '../app/command.js';
@@ -97,7 +97,7 @@ export function Models() {
   const days = useDays();
   const [, , repo] = useRepo();
   const source = useApi(comparePath(days, repo));
-  return html`<div class="table-bar flush"><${RepoField} /><span class="muted">${days.from} to ${days.to}, days of UTC</span></div>
+  return html`<div class="table-bar flush"><${RepoField} /><span class="muted">${days.from} to ${addDays(days.to, -1)}, days of UTC</span></div>
     <${Loaded} source=${source} lines=${4}>${(data) => html`<${Comparison} data=${data} />`}<//>
     <${Commands} command=${weir('reviews', 'compare', '--from', days.from, '--to', days.to, ...(repo ? ['--repo', repo] : []))} request=${{ path: comparePath(days, repo) }} />`;
 }
