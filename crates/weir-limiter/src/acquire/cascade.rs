@@ -131,9 +131,11 @@ impl<B: Backend> Namespace<B> {
             }
             Ok(TakeResult::Refused(Some(found))) if found.refilled_ms != 0 => {
                 let whole = found.refilled(request.now_ms);
-                let has_jumped = found.has_jumped(request.now_ms);
+                // Limits that were removed since limit nothing: the slow path finds out which apply.
+                let is_outdated =
+                    found.has_jumped(request.now_ms) || found.origin != take.image.origin;
                 let version = self.observe_found(take, found);
-                if has_jumped {
+                if is_outdated {
                     return None;
                 }
                 (whole, version)

@@ -36,6 +36,10 @@ pub(crate) fn next_step(
     if found.unknown.is_some() || (take.shared && found.shard_count > 1) {
         return Next::SlowPath;
     }
+    // Limits that come from elsewhere now, or from nowhere, refuse nothing that the config does not.
+    if found.origin != take.image.origin {
+        return Next::SlowPath;
+    }
     let is_stale = |image: &Bucket| image.cascade != found.cascade || image.parent != found.parent;
     let has_absent = take.absent_limits.iter().any(|name| found.meter(name).is_some());
     if take.expected().is_some_and(is_stale) || has_absent {

@@ -13,6 +13,7 @@ use super::refusal::{self, Payer, granted_statuses, limit_statuses};
 use super::request::{CheckedRequest, check_capacity, restricted_to};
 use super::{Acquired, Granted, LimitStatus, Refused};
 use crate::bounds::{SHARDS_MAX, TRIES_MAX};
+use crate::bucket::Origin;
 use crate::error::{Error, Result};
 use crate::ids::EntityId;
 use crate::item::BucketId;
@@ -214,16 +215,25 @@ impl<B: Backend> Namespace<B> {
         let (entity, resource) = (&id.entity, &id.resource);
         // The caller's own limits are those of the requesting entity, never its parent's.
         let caller_limits = request.caller_limits().filter(|_| id.entity == request.id.entity);
-        let resolved = if reload_config {
-            self.resolve_from_store(entity, resource, caller_limits).await?
-        } else {
-            self.resolve(entity, resource, caller_limits).await?
-        };
         let cached = self.limiter.inner.bucket_cache.get(&id);
         let version = cached.as_ref().map(|cached| cached.version());
+        let (mut resolved, is_read) = if reload_config {
+            (self.resolve_from_store(entity, resource, caller_limits).await?, true)
+        } else {
+            // A bucket that this process has not seen is probably a new one.
+            let is_new = cached.is_none();
+            self.resolve_and_read(entity, resource, caller_limits, is_new).await?
+        };
         let expected_count = cached.map_or(1, |cached| cached.latest().shard_count);
         let shards = self.read_shard_states(&id, expected_count, request.now_ms).await?;
         let live = shards.iter().find_map(ShardState::live);
+        // The propagation of a changed config may have passed before this bucket gets limits, so that it must not get those that
+        // this process remembers: nobody would correct them.
+        let has_limits = live.is_some_and(|bucket| bucket.origin != Origin::Nowhere);
+        let is_reloaded = !is_read && !has_limits;
+        if is_reloaded {
+            resolved = self.resolve_from_store(entity, resource, caller_limits).await?;
+        }
         let (cascade, parent) = match live {
             Some(bucket) => (bucket.cascade, bucket.parent.clone()),
             None => self.cascade_of(entity).await?,
@@ -234,7 +244,7 @@ impl<B: Backend> Namespace<B> {
             version,
             lease_ttl_ms: request.acquire.lease_ttl_ms,
             resolved,
-            is_fresh: reload_config,
+            is_fresh: reload_config || is_reloaded,
             cascade,
             parent,
             shards,

@@ -60,11 +60,26 @@ impl<B: Backend> Namespace<B> {
         resource: &Resource,
         caller_limits: Option<&[Limit]>,
     ) -> Result<Resolved> {
+        Ok(self.resolve_and_read(entity, resource, caller_limits, false).await?.0)
+    }
+
+    /// Resolves as [`Self::resolve`] does. If a level has to be read, `all_or_none` reads the cached ones too. Returns also
+    /// whether all levels were read just now.
+    pub(crate) async fn resolve_and_read(
+        &self,
+        entity: &EntityId,
+        resource: &Resource,
+        caller_limits: Option<&[Limit]>,
+        all_or_none: bool,
+    ) -> Result<(Resolved, bool)> {
         let now_ms = self.limiter.now_ms();
         let cache = &self.limiter.inner.configs;
         let levels = LevelRef::lookup_order(&self.id, entity, resource);
         let mut found = cache.fresh(&levels, now_ms);
         cache.record_lookup(&found);
+        if all_or_none && found.iter().any(Option::is_none) {
+            found = Default::default();
+        }
         let missing = || {
             levels
                 .iter()
@@ -74,15 +89,17 @@ impl<B: Backend> Namespace<B> {
         let (unknown, places): (Vec<_>, Vec<usize>) = missing().unzip();
         if !unknown.is_empty() {
             let read = self.read_levels(&unknown, Consistency::Eventual, now_ms).await?;
-            for (place, stored) in places.into_iter().zip(read) {
-                if let Some(found) = found.get_mut(place) {
+            for (place, stored) in places.iter().zip(read) {
+                if let Some(found) = found.get_mut(*place) {
                     *found = Some(stored);
                 }
             }
         }
         let stored = found.map(Option::flatten);
         check_known(&levels, &stored)?;
-        resolve_levels(&stored, caller_limits).ok_or_else(|| no_limits(entity, resource))
+        let resolved = resolve_levels(&stored, caller_limits);
+        let resolved = resolved.ok_or_else(|| no_limits(entity, resource))?;
+        Ok((resolved, places.len() == levels.len()))
     }
 
     /// Resolves from the cache alone. None, if one of the four levels is not cached or too old.

@@ -37,6 +37,7 @@ mod lease_misuse;
 mod namespaces;
 mod scene;
 mod shards;
+mod stale_config;
 mod unknown;
 mod usage;
 mod version;
