@@ -109,10 +109,12 @@ fn meter_conditions(
     let taken = after.consumed.saturating_sub(before.consumed);
     if refilled || growth > 0 || taken < 0 || before.rate != after.rate {
         conditions.push(same_remainder(before));
-        // What stops at the capacity depends on the exact balance. The write limit need not be exact, and every take of others
-        // changes it.
+        // What stops at the capacity depends on the exact balance, also if the refill before a change of rate did. The write
+        // limit need not be exact, and every take of others changes it.
         let is_full = after.level.tokens.saturating_add(taken.max(0)) >= new.share(after).capacity;
-        if is_full && !before.name.is_wcu() {
+        let refilled_to = || old.level_at(before, new.refilled_ms).tokens;
+        let was_full = refilled && refilled_to() >= old.share(before).capacity;
+        if (is_full || was_full) && !before.name.is_wcu() {
             conditions.push(tokens().ge(before.level.tokens));
         }
     }
@@ -285,7 +287,8 @@ mod tests {
         let renewed = Bucket { expires: Some(1), ..old.clone() }.refilled(2_000_000);
         let without = old.with_limits(&[limit("tpm", 60)]);
         let lower = old.with_limits(&[limit("rpm", 5), limit("tpm", 60)]);
-        for new in [in_debt, refunded, full, renewed, without, lower] {
+        let raised = full.with_limits(&[limit("rpm", 600), limit("tpm", 60)]);
+        for new in [in_debt, refunded, full, renewed, without, lower, raised] {
             assert_eq!(changed(&meanwhile, &old, &new), None, "{new:?}");
             assert_eq!(changed(&old, &old, &new), Some(new));
         }
