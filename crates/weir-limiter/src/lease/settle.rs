@@ -76,7 +76,9 @@ impl<B: Backend> Limiter<B> {
                 (Some(known.clone()), ShardImages::new())
             };
             let Some(record) = record else { return Ok(None) };
-            if let Some(settled) = replay(&record, request, now_ms)? {
+            // If the machine slept since, the lease is over, and with it the record of what the last attempt did.
+            let latest_ms = if attempt == 0 { now_ms } else { self.now_ms().max(now_ms) };
+            if let Some(settled) = replay(&record, request, latest_ms)? {
                 return Ok(Some(Outcome { settled, changed: false }));
             }
             let change = match plan(&record, request, &images, now_ms)? {
