@@ -10,6 +10,9 @@ use crate::model::lease::Lease;
 use crate::store::ItemChange;
 use crate::task::Task;
 
+/// The expiry of the store, as a writer of buckets: no instance.
+const EXPIRY: usize = usize::MAX;
+
 impl Simulation {
     pub(super) fn advance(&mut self) {
         const LONG: [(u32, i64); 5] =
@@ -81,9 +84,7 @@ impl Simulation {
         }
         for name in swept.iter().filter_map(|change| bucket_name(&change.key)) {
             self.run.commits += 1;
-            for instance in 0..self.instances.len() {
-                self.bucket_writes.insert((name.clone(), instance), self.run.commits);
-            }
+            self.bucket_writes.insert((name.clone(), EXPIRY), self.run.commits);
             // What was taken from it cannot be given back any more.
             for task in &mut self.run.tasks {
                 if let Op::Acquire { paid, .. } = &mut task.op

@@ -85,8 +85,8 @@ struct Instance {
     started_at: u64,
     /// Whether it may have read stale items.
     read_stale: bool,
-    /// Commits of all when this process last asked the store about a bucket.
-    asked: BTreeMap<BucketName, u64>,
+    /// Commits of all when the store last refused a request of this process: it remembers the refusal for a while.
+    refused_at: BTreeMap<BucketName, u64>,
 }
 
 /// A run.
@@ -189,7 +189,13 @@ impl Simulation {
         let store = self.run.store.of_instance(instance);
         let (limiter, ns) = open(&store, self.run.clocks.clock(instance), &self.settings);
         let read_stale = self.run.store.with(|state| state.rates.stale > 0);
-        Instance { limiter, ns, started_at: self.run.commits, read_stale, asked: BTreeMap::new() }
+        Instance {
+            limiter,
+            ns,
+            started_at: self.run.commits,
+            read_stale,
+            refused_at: BTreeMap::new(),
+        }
     }
 
     async fn random_step(&mut self) -> Result<(), Violation> {

@@ -1,10 +1,11 @@
 //! Compares every response with what was written, with the model, and with what a fresh instance would answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_limiter::Error;
 use weir_limiter::acquire::{Acquire, Acquired, Granted, LimitStatus, Refused};
-use weir_limiter::ids::{EntityId, Resource};
+use weir_limiter::bucket::{Limit, Origin};
+use weir_limiter::ids::EntityId;
 use weir_limiter::lease::{LeaseState, Settled};
 use weir_table::clock::Clock;
 
@@ -58,10 +59,10 @@ impl Simulation {
                 if !matches!(result, Ok(Acquired::Granted(_))) {
                     violations.extend(self.check_refusal(&task, request, &result, is_alone));
                 }
-                if task.calls > 0 {
-                    self.instances[task.instance].asked.insert(child, task.began_at);
-                }
                 if matches!(result, Ok(Acquired::Refused(_))) {
+                    if task.calls > 0 {
+                        self.instances[task.instance].refused_at.insert(child, task.began_at);
+                    }
                     self.refused = Some((task.instance, request.clone()));
                 }
                 match result {
@@ -175,7 +176,7 @@ impl Simulation {
         let dry = Acquire { dry_run: true, ..request.clone() };
         let fresh = at_once(self.observer.acquire(&dry));
         // The fresh instance may know a newer config, by which the request is invalid.
-        if !self.has_resolved_limits(&request.resource, &fresh)
+        if !self.has_resolved_limits(request, [result, &fresh])
             || (result.is_ok() && fresh.is_err())
         {
             return Vec::new();
@@ -196,7 +197,7 @@ impl Simulation {
         let instance = &self.instances[task.instance];
         let child = (request.entity.clone(), request.resource.clone());
         let since = match task.calls {
-            0 => instance.asked.get(&child).copied().unwrap_or_default(),
+            0 => instance.refused_at.get(&child).copied().unwrap_or_default(),
             _ => task.began_at,
         };
         let (is_uncached, is_stale) =
@@ -220,24 +221,39 @@ impl Simulation {
         is_quiet && config.next().is_none() && others.next().is_none()
     }
 
-    /// Whether the stored buckets have the limits that apply: a change of config reaches them a little later.
+    /// Whether the stored buckets of both answers have the limits that apply: a change of config reaches them a little later,
+    /// and what the fast path finds in them holds until then.
     fn has_resolved_limits(
         &self,
-        resource: &Resource,
-        fresh: &weir_limiter::Result<Acquired>,
+        request: &Acquire,
+        answers: [&weir_limiter::Result<Acquired>; 2],
     ) -> bool {
-        let (Ok(Acquired::Refused(Refused { limits, .. }))
-        | Ok(Acquired::Granted(Granted { limits, .. }))) = fresh
-        else {
-            return true;
-        };
+        let limits = answers.into_iter().filter_map(|answer| match answer {
+            Ok(Acquired::Refused(Refused { limits, .. }))
+            | Ok(Acquired::Granted(Granted { limits, .. })) => Some(limits),
+            Err(_) => None,
+        });
+        let parties = limits.flatten().map(|status| &status.entity);
+        let payers: BTreeSet<&EntityId> = parties.chain([&request.entity]).collect();
+        payers.into_iter().all(|payer| self.has_limits_of_config(payer, request))
+    }
+
+    /// Whether the stored bucket has the requested limits as the config says.
+    fn has_limits_of_config(&self, payer: &EntityId, request: &Acquire) -> bool {
         let (ns, table) = (self.observer.id(), &self.settings.table);
-        limits.iter().all(|status| {
-            let key = weir_limiter::keys::bucket(ns, &status.entity, resource, 0);
-            let Some(stored) = self.run.store.item(table, &key) else { return true };
-            let stored = rates(&weir_limiter::item::decode(&stored));
-            let rate = stored.get(&status.limit.name);
-            rate.is_none_or(|rate| *rate == status.limit.rate())
+        let key = weir_limiter::keys::bucket(ns, payer, &request.resource, 0);
+        let Some(stored) = self.run.store.item(table, &key) else { return true };
+        let stored = weir_limiter::item::decode(&stored);
+        // No request takes from limits of another origin, unless it asks for the same ones.
+        if stored.origin != Origin::Config {
+            return true;
+        }
+        let resolved = at_once(self.observer.resolve(payer, &request.resource, None));
+        let limits = resolved.map_or_else(|_| Vec::new(), |resolved| resolved.limits);
+        let stored = rates(&stored);
+        request.consume.keys().all(|name| {
+            let resolved = limits.iter().find(|limit| limit.name == *name);
+            stored.get(name) == resolved.map(Limit::rate).as_ref()
         })
     }
 
