@@ -118,7 +118,11 @@ impl Simulation {
             || result.is_err();
         for (name, Paid { times: count, .. }) in paid.iter().filter(|(_, paid)| !paid.is_gone) {
             let expected = i64::from(payers.contains(&&name.0));
-            let may_differ = task.faults > 0 && (expects_nothing || *count >= expected);
+            // What was taken is not given back when the lease would be over.
+            let is_late =
+                self.run.clocks.now_ms(task.instance) >= task.now_ms + request.lease_ttl_ms;
+            let may_differ =
+                (task.faults > 0 || is_late) && (expects_nothing || *count >= expected);
             if *count != expected && !may_differ {
                 wrong(format!("task {} paid {count} times from {name:?}, not {expected}", task.id));
             }
@@ -209,10 +213,9 @@ impl Simulation {
             let is_other = **by != task.instance;
             may_be_old || **at > since || (!is_uncached && **at > instance.started_at && is_other)
         });
-        // A change of config that is in flight has reached the store, but not the cache of its instance.
-        let is_changing = self.run.tasks.iter().any(|other| {
-            other.instance == task.instance && matches!(other.op, Op::Upkeep) && other.commits > 0
-        });
+        // What is in flight has reached the store, but not the cache of its instance.
+        let is_changing =
+            self.run.tasks.iter().any(|other| other.instance == task.instance && other.commits > 0);
         let mut others = self.bucket_writes.iter().filter(|((bucket, by), at)| {
             let is_other = *by != task.instance;
             bucket.1 == request.resource && **at > since && is_other

@@ -5,7 +5,7 @@ use weir_table::{Backend, Transacted, Transaction, Verdict};
 use super::request::CheckedRequest;
 use super::take::Take;
 use crate::bounds::TRIES_MAX;
-use crate::bucket::Bucket;
+use crate::bucket::{Bucket, MILLI};
 use crate::item;
 use crate::limiter::Namespace;
 use crate::retry::pause;
@@ -17,9 +17,14 @@ impl<B: Backend> Namespace<B> {
     /// The write is in a transaction, because the transaction's token keeps it from happening twice when its response is
     /// lost.
     pub(super) async fn refund(&self, take: &Take<'_>, after: Bucket) {
-        let mut found = after;
+        let (expires, mut found) = (after.expires, after);
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
+            // If the machine slept until the bucket had expired, it may be another one by now.
+            if expires.is_some_and(|expires| expires <= self.limiter.now_ms() / MILLI) {
+                tracing::warn!(entity.id = %take.id.entity, "a cascade was refused and its refund came too late");
+                return;
+            }
             // What a full bucket would have dropped must not come back: see `take`.
             let names = take.amounts.iter().map(|(name, _)| name);
             let mut new = found.refilled_if_full(names, take.now_ms);
