@@ -31,8 +31,8 @@ pub use self::queue::{
     StepStatus,
 };
 pub use self::stats::{
-    ClockResponse, DayStats, StatsParams, TopUser, UsageCounts, UsageRollupDifference, UsageStats,
-    VerifyStatsRequest, VerifyStatsResponse,
+    ClockResponse, DayStats, DayTopUser, DayTopUsers, DayTopUsersParams, StatsParams, TopUser,
+    UsageCounts, UsageRollupDifference, UsageStats, VerifyStatsRequest, VerifyStatsResponse,
 };
 pub use self::tasks::{TaskResult, TaskResultRequest};
 pub use self::test_cases::{

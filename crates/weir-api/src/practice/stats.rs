@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::formats::PracticeDate;
+use super::usage::ActionUsage;
 
 /// Days of the statistics.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
@@ -58,6 +59,42 @@ pub struct TopUser {
     pub user_id: String,
     /// Hints and executions together.
     pub total: u64,
+}
+
+/// The day and the length of the list of its most active users.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DayTopUsersParams {
+    /// Day in the time zone of the service; today by default.
+    #[param(value_type = PracticeDate, inline, required = false)]
+    pub date: Option<String>,
+    /// Most users to list, from 1 to 100; 10 by default.
+    #[param(minimum = 1, maximum = 100, required = false)]
+    pub limit: Option<u32>,
+}
+
+/// The most active users of a day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DayTopUsers {
+    /// Day of the usage.
+    #[schema(format = Date)]
+    pub date: String,
+    /// Users with the most usage, the most active first.
+    pub users: Vec<DayTopUser>,
+}
+
+/// Usage of a user on a day against the user's plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DayTopUser {
+    /// Id of the user.
+    pub user_id: String,
+    /// Name of the user; `null` for a user who was deleted since.
+    pub name: Option<String>,
+    /// Hints and executions together, as the rollup of the day has them.
+    pub total: u64,
+    /// Usage of each action at present; empty for a user who was deleted since.
+    pub actions: Vec<ActionUsage>,
 }
 
 /// The rollups to compare with the counters.

@@ -15,6 +15,6 @@ mod verify;
 
 pub use self::dirty_set::UsageDirtySet;
 pub use self::item::UsageCounts;
-pub use self::read::{DayStats, Stats, TopUser};
+pub use self::read::{DayStats, DayTopUser, Stats, TopUser};
 pub use self::rollup::RollupReport;
 pub use self::verify::{RollupCheck, RollupDifference};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use weir_calendar::Day;
 use weir_table::limits::BATCH_GET_MAX;
 use weir_table::{Backend, Query};
@@ -12,6 +13,11 @@ use crate::error::{Error, Result};
 use crate::ids::UserId;
 use crate::keys::{self, GSI2, List, find};
 use crate::practice::Practice;
+use crate::usage::ActionUsage;
+use crate::users::User;
+
+/// Reads of users at the same time.
+const READS_AT_ONCE: usize = 10;
 
 /// Usage in a range of days.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,6 +50,19 @@ pub struct TopUser {
     pub total: u64,
 }
 
+/// A user who used much on a day, with the usage against the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DayTopUser {
+    /// The user.
+    pub user: UserId,
+    /// The user's name; none, if the user was deleted since.
+    pub name: Option<String>,
+    /// All actions together, from the rollup.
+    pub total: u64,
+    /// Usage of each action; none, if the user was deleted since.
+    pub actions: Vec<ActionUsage>,
+}
+
 impl<B: Backend> Practice<B> {
     /// Usage from one day to another, both included.
     ///
@@ -72,6 +91,28 @@ impl<B: Backend> Practice<B> {
         }
         stats.top_users = top(totals);
         Ok(stats)
+    }
+
+    /// The users who used most on a day, at most `limit`, each with the usage against the plan.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn day_top_users(&self, day: Day, limit: usize) -> Result<Vec<DayTopUser>> {
+        let mut totals = BTreeMap::<UserId, u64>::new();
+        self.add_top_users(day, &mut totals).await?;
+        let users = top(totals).into_iter().take(limit);
+        let details = users.map(async |TopUser { user, total }| {
+            match self.user_and_usage(&user, Some(day)).await {
+                Ok((User { name, .. }, usage)) => {
+                    Ok(DayTopUser { user, name: Some(name), total, actions: usage.actions })
+                }
+                Err(error) if error.is_not_found() => {
+                    Ok(DayTopUser { user, name: None, total, actions: Vec::new() })
+                }
+                Err(error) => Err(error),
+            }
+        });
+        stream::iter(details).buffered(READS_AT_ONCE).try_collect().await
     }
 
     async fn add_top_users(&self, day: Day, totals: &mut BTreeMap<UserId, u64>) -> Result<()> {

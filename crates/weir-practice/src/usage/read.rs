@@ -13,6 +13,7 @@ use crate::keys::{self, find};
 use crate::kinds::Action;
 use crate::plans::{PlanLimit, count_of};
 use crate::practice::Practice;
+use crate::users::User;
 
 /// Usage of a user on a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,15 @@ impl<B: Backend> Practice<B> {
     /// # Errors
     /// The user does not exist, or the store fails.
     pub async fn usage(&self, user: &UserId, day: Option<Day>) -> Result<DayUsage> {
+        Ok(self.user_and_usage(user, day).await?.1)
+    }
+
+    /// A user with the usage on a day, from the same read.
+    pub(crate) async fn user_and_usage(
+        &self,
+        user: &UserId,
+        day: Option<Day>,
+    ) -> Result<(User, DayUsage)> {
         let today = self.day_of(self.now_ms());
         let asked = day.unwrap_or(today);
         let plan = keys::plan(self.plan_hints().get(user));
@@ -64,10 +74,11 @@ impl<B: Backend> Practice<B> {
             let count = count_of(find(&items, &keys::action_count(user, counted, *action)));
             ActionUsage { action: *action, count, limit, remaining: limit.remaining(count) }
         };
-        Ok(DayUsage {
+        let usage = DayUsage {
             day: counted,
             actions: Action::ALL.iter().map(of_action).collect(),
             resets_at_s: secs(end_of(&self.settings().zone, counted)),
-        })
+        };
+        Ok((access.user, usage))
     }
 }

@@ -1,18 +1,17 @@
 // Usage of the service by day, active users, and who uses most today, against their plans.
-import { html, useLayoutEffect, useMemo, useState } from '../app/view.js';
+import { html, useMemo } from '../app/view.js';
 import { useApi } from '../app/data.js';
-import { get, withQuery } from '../app/api.js';
+import { withQuery } from '../app/api.js';
 import { useRange } from '../app/range.js';
 import { addDays, number, percent, dayName } from '../app/format.js';
-import { Card, Stats, Stat, Num, NotKnown, Empty, failureText } from '../app/ui.js';
-import { part, Link } from '../app/router.js';
+import { Card, Stats, Stat, Num, Empty } from '../app/ui.js';
+import { Link } from '../app/router.js';
 import { DataTable } from '../app/table.js';
 import { Chart } from '../app/chart.js';
 import { Commands, weir } from '../app/command.js';
 import { Against, userHref } from './practice-data.js';
 import { Loaded, Name } from './shared.js';
 
-const SHOWN = 10;
 const day = (secs) => new Date(secs * 1000).toISOString().slice(0, 10);
 const noon = (date) => Date.parse(`${date}T12:00:00Z`) / 1000;
 
@@ -48,43 +47,22 @@ function Charts({ days, zoom }) {
   </div>`;
 }
 
-/** A cell that asks for what only its row shows. */
-function UserName({ id }) {
-  const { data, error } = useApi(`/v1/practice/users/${part(id)}`);
-  return data ? html`<${Name} text=${data.name} max=${60} />` : html`<code title=${error && failureText(error)}>${error ? id : '…'}</code>`;
-}
-const pending = new Map();
-/** One request for the cells of a row that need the same. */
-function once(path) {
-  if (!pending.has(path)) pending.set(path, get(path).finally(() => pending.delete(path)));
-  return pending.get(path);
-}
-function UserUsage({ row, action, date }) {
-  const path = withQuery(`/v1/practice/users/${part(row.user_id)}/usage`, { date });
-  const [{ actions, error }, setState] = useState({});
-  useLayoutEffect(() => {
-    let isGone = false;
-    const show = (found) => { if (!isGone) setState(found); };
-    once(path).then(({ actions: found }) => show({ actions: found }), (failed) => show({ error: failed }));
-    return () => { isGone = true; };
-  }, [path, row.total]);
-  if (error) return html`<${NotKnown} error=${error} />`;
-  const usage = actions?.find((one) => one.action === action);
-  return usage ? html`<${Against} usage=${usage} />` : html`<span class="muted">${actions ? '–' : '…'}</span>`;
+function usageOf(row, action) {
+  const usage = row.actions.find((one) => one.action === action);
+  return usage ? html`<${Against} usage=${usage} />` : html`<span class="muted">–</span>`;
 }
 
-const topColumns = (date) => [
-  { key: 'user', label: 'User', render: (row) => html`<${UserName} id=${row.user_id} />` },
+const topColumns = [
+  { key: 'user', label: 'User', render: (row) => (row.name === null ? html`<code title="This user was deleted">${row.user_id}</code>` : html`<${Name} text=${row.name} max=${60} />`) },
   { key: 'total', label: 'Actions', align: 'right', sort: (row) => row.total, render: (row) => html`<span class="num">${number(row.total)}</span>` },
-  { key: 'hints', label: 'Hints against the plan', align: 'right', render: (row) => html`<${UserUsage} row=${row} action="hint" date=${date} />` },
-  { key: 'executions', label: 'Executions against the plan', align: 'right', render: (row) => html`<${UserUsage} row=${row} action="execution" date=${date} />` },
+  { key: 'hints', label: 'Hints against the plan', align: 'right', render: (row) => usageOf(row, 'hint') },
+  { key: 'executions', label: 'Executions against the plan', align: 'right', render: (row) => usageOf(row, 'execution') },
 ];
 
 function TopUsers({ date }) {
-  const { data, error, reload } = useApi(withQuery('/v1/practice/stats', { from: date, to: date }), { every: 30 });
-  const columns = useMemo(() => topColumns(date), [date]);
+  const { data, error, reload } = useApi(withQuery('/v1/practice/stats/top-users', { date }), { every: 30 });
   return html`<${Card} title="Most active today" sub=${`${date}; a refusal counts nothing`} actions=${html`<${Link} href="/practice/users">All users<//>`}>
-    <${DataTable} id="top" label="users" columns=${columns} list=${{ items: data?.top_users.slice(0, SHOWN), error, reload, loading: !data }} sort="-total" search=${false} rowKey=${(row) => row.user_id} href=${(row) => userHref(row.user_id)} skeletonRows=${4}
+    <${DataTable} id="top" label="users" columns=${topColumns} list=${{ items: data?.users, error, reload, loading: !data }} sort="-total" search=${false} rowKey=${(row) => row.user_id} href=${(row) => userHref(row.user_id)} skeletonRows=${4}
       empty=${{ title: 'Nobody did anything today yet', text: 'A job sums usage every few seconds.', command: weir('practice', 'usage', 'take', 'USER', 'hint') }} /><//>`;
 }
 

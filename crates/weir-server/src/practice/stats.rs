@@ -4,12 +4,15 @@ use axum::Json;
 use axum::extract::State;
 use utoipa_axum::routes;
 use weir_api::practice::{
-    ClockResponse, StatsParams, UsageStats, VerifyStatsRequest, VerifyStatsResponse,
+    ClockResponse, DayTopUsers, DayTopUsersParams, StatsParams, UsageStats, VerifyStatsRequest,
+    VerifyStatsResponse,
 };
 use weir_framework::actor::Actor;
 use weir_framework::api::Api;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
+use weir_practice::Error;
+use weir_practice::bounds::TOP_USERS_MAX;
 use weir_practice::day::parse_day;
 use weir_practice::usage::Repair;
 
@@ -20,10 +23,13 @@ use super::scopes::ADMINISTRATOR;
 
 /// Days of statistics whose request names none, beside the last.
 const DAYS_DEFAULT: i64 = 29;
+/// Users of a list whose request names no number.
+const TOP_USERS_DEFAULT: u32 = 10;
 
 /// Declares the routes.
 pub(super) fn routes(api: Api) -> Api {
     api.route(ADMINISTRATOR, routes!(stats))
+        .route(ADMINISTRATOR, routes!(top_users))
         .route(ADMINISTRATOR, routes!(verify))
         .route(ADMINISTRATOR, routes!(clock))
 }
@@ -44,6 +50,28 @@ pub(crate) async fn stats(
     let to = day("to", &params.to)?.unwrap_or_else(|| practice.day_of(practice.now_ms()));
     let from = day("from", &params.from)?.unwrap_or_else(|| to.plus_days(-DAYS_DEFAULT));
     Ok(Json(convert::stats((from, to), practice.stats(from, to).await?)))
+}
+
+/// Returns the most active users of a day
+///
+/// Each user's usage stands against the limits of the user's present plan. The list comes from rollups, the usage from the
+/// counters.
+#[utoipa::path(get, path = "/v1/practice/stats/top-users", tag = "practice-stats",
+    params(DayTopUsersParams), responses((status = 200, body = DayTopUsers)))]
+pub(crate) async fn top_users(
+    State(app): State<App>,
+    Query(params): Query<DayTopUsersParams>,
+) -> Reply<DayTopUsers> {
+    let practice = practice(&app)?;
+    let day = params.date.as_deref().map(|text| parse_day("date", text)).transpose()?;
+    let day = day.unwrap_or_else(|| practice.day_of(practice.now_ms()));
+    let limit = params.limit.unwrap_or(TOP_USERS_DEFAULT);
+    if !(1..=TOP_USERS_MAX).contains(&limit) {
+        let problem = format!("must be from 1 to {TOP_USERS_MAX}, not {limit}");
+        return Err(Error::invalid("limit", problem).into());
+    }
+    let users = practice.day_top_users(day, limit as usize).await?;
+    Ok(Json(convert::day_top_users(day, users)))
 }
 
 /// Compares the rollups of a day with the counters of all users

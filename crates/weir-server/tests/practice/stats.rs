@@ -39,6 +39,38 @@ async fn usage_is_summed_by_day() {
 }
 
 #[tokio::test]
+async fn the_most_active_users_of_a_day_stand_against_their_plans() {
+    let scene = Scene::start().await;
+    let (ann, ben) = (scene.user("ann", 2).await, scene.user("ben", 2).await);
+    for (user, action) in [(&ann, "hint"), (&ann, "execution"), (&ann, "hint"), (&ben, "hint")] {
+        scene.take(user, action).await;
+    }
+    scene.run_job("practice-rollup").await;
+    let usage = scene.read(&format!("users/{ann}/usage")).await;
+    let top = scene.read("stats/top-users").await;
+    let first = json!({"user_id": ann, "name": "ann", "total": 3, "actions": usage["actions"]});
+    assert_eq!((&top["date"], &top["users"][0]), (&json!("2026-01-15"), &first));
+    assert_eq!((&top["users"][1]["user_id"], &top["users"][2]), (&json!(ben), &Value::Null));
+    let one = scene.read("stats/top-users?date=2026-01-15&limit=1").await;
+    assert_eq!(one["users"], json!([first]));
+    assert_eq!(scene.read("stats/top-users?date=2026-01-14").await["users"], json!([]));
+    // A user who is gone stays in the sums of the day, without a name.
+    let erased = scene.send(Method::DELETE, &format!("users/{ann}"), &Value::Null).await;
+    assert_eq!(erased.status, 204, "{}", erased.text());
+    let gone = json!({"user_id": ann, "name": null, "total": 3, "actions": []});
+    assert_eq!(scene.read("stats/top-users?limit=1").await["users"], json!([gone]));
+    for (tail, field) in [
+        ("stats/top-users?limit=0", "limit"),
+        ("stats/top-users?limit=101", "limit"),
+        ("stats/top-users?date=2026-02-30", "date"),
+        ("stats/top-users?from=2026-01-15", "from"),
+    ] {
+        let problem = scene.get(tail).await.problem(Code::INVALID_REQUEST);
+        assert_eq!(problem.details["field"], field, "{tail}");
+    }
+}
+
+#[tokio::test]
 async fn rollups_are_compared_with_counters() {
     let scene = Scene::start().await;
     let ann = scene.user("ann", 2).await;

@@ -522,6 +522,12 @@ fn statistics_come_from_sums_that_can_be_verified() {
     {
         assert!(shown.contains(text), "{text:?} is missing in {shown}");
     }
+    let top = ok(&home, "stats top");
+    for text in ["│ Ann ", "┆ 1 of 5 ", "┆ 2 of 50 "] {
+        assert!(top.contains(text), "{text:?} is missing in {top}");
+    }
+    assert!(ok(&home, "stats top --date yesterday").starts_with("nobody did anything on 20"));
+    practice(&home, "stats top --limit 101").fails(2, &["limit"]);
     assert!(ok(&home, &format!("stats verify --date {day}")).contains("the sums agree"));
     assert_eq!(server.stop(), Some(0));
 }

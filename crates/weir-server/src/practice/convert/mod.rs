@@ -29,7 +29,7 @@ pub(super) use self::queue::{
     claim, claimed, completion, job, job_status, job_summary, lease, new_job, new_step,
     progress_step, to_job_status,
 };
-pub(super) use self::stats::{clock, stats, verification};
+pub(super) use self::stats::{clock, day_top_users, stats, verification};
 pub(super) use self::tasks::{new_task_result, task_result};
 pub(super) use self::test_cases::{new_test_case, test_case, uploaded};
 pub(super) use self::usage::{

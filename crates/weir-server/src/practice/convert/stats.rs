@@ -3,7 +3,9 @@
 use weir_api::practice as api;
 use weir_calendar::Day;
 use weir_framework::time::time;
-use weir_practice::stats::{DayStats, RollupCheck, RollupDifference, Stats, TopUser, UsageCounts};
+use weir_practice::stats::{
+    DayStats, DayTopUser, RollupCheck, RollupDifference, Stats, TopUser, UsageCounts,
+};
 use weir_practice::usage::ClockReading;
 
 /// Usage in a range of days.
@@ -24,6 +26,17 @@ pub(in crate::practice) fn stats((from, to): (Day, Day), stats: Stats) -> api::U
         days: stats.days.into_iter().map(day).collect(),
         top_users: stats.top_users.into_iter().map(top_user).collect(),
     }
+}
+
+/// The most active users of a day.
+pub(in crate::practice) fn day_top_users(day: Day, users: Vec<DayTopUser>) -> api::DayTopUsers {
+    let user = |one: DayTopUser| api::DayTopUser {
+        user_id: one.user.to_string(),
+        name: one.name,
+        total: one.total,
+        actions: one.actions.into_iter().map(super::usage::action_usage).collect(),
+    };
+    api::DayTopUsers { date: day.to_string(), users: users.into_iter().map(user).collect() }
 }
 
 /// The result of a verification.

@@ -57,16 +57,20 @@ pub(in crate::practice) fn usage_answer(answer: &UsageAnswer) -> api::TakeUsageR
 
 /// Usage of a user on a day.
 pub(in crate::practice) fn day_usage(usage: DayUsage) -> api::UserUsage {
-    let of_action = |usage: ActionUsage| api::ActionUsage {
+    api::UserUsage {
+        date: usage.day.to_string(),
+        resets_at: time(ms(usage.resets_at_s)),
+        actions: usage.actions.into_iter().map(action_usage).collect(),
+    }
+}
+
+/// Usage of one action on a day.
+pub(super) fn action_usage(usage: ActionUsage) -> api::ActionUsage {
+    api::ActionUsage {
         action: action(usage.action),
         count: usage.count,
         limit: usage.limit.to_number(),
         remaining: usage.remaining,
-    };
-    api::UserUsage {
-        date: usage.day.to_string(),
-        resets_at: time(ms(usage.resets_at_s)),
-        actions: usage.actions.into_iter().map(of_action).collect(),
     }
 }
 

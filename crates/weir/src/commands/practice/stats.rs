@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 use weir_api::practice::{
-    DayStats, StatsParams, UsageStats, VerifyStatsRequest, VerifyStatsResponse,
+    DayStats, DayTopUser, DayTopUsers, DayTopUsersParams, StatsParams, UsageAction, UsageStats,
+    VerifyStatsRequest, VerifyStatsResponse,
 };
 
 use super::day;
@@ -21,6 +22,7 @@ const TOP_MAX: usize = 10;
 Examples:
   weir practice stats
   weir practice stats --from 2026-01-01 --to 2026-01-31
+  weir practice stats top --date yesterday
   weir practice stats verify --date 2026-01-15
 
 The figures come from sums that the job practice-rollup keeps up to date; `weir jobs run practice-rollup` runs it now."
@@ -38,8 +40,24 @@ pub(super) struct StatsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// List the most active users of a day, with their usage against their plans
+    Top(TopArgs),
     /// Compare the sums of a day with the counters of all users
     Verify(VerifyArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weir practice stats top
+  weir practice stats top --date yesterday --limit 3")]
+struct TopArgs {
+    /// Day, in the time zone of practice: 2026-01-31, 7d (ago), today or yesterday [default: today]
+    #[arg(long, value_name = "DAY")]
+    date: Option<GivenTime>,
+    /// Most users to list, from 1 to 100 [default: 10]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -59,8 +77,10 @@ struct VerifyArgs {
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: StatsArgs) -> Result<(), Failure> {
-    if let Some(Verb::Verify(args)) = args.verb {
-        return verify(context, args).await;
+    match args.verb {
+        Some(Verb::Top(args)) => return top(context, args).await,
+        Some(Verb::Verify(args)) => return verify(context, args).await,
+        None => {}
     }
     let days = StatsParams {
         from: day::of(context, args.from.as_ref()).await?,
@@ -115,6 +135,42 @@ fn days(used: &[&DayStats]) -> std::io::Result<()> {
         ]
     });
     output::table(header(["day", "action", "count", "", "active users"]), rows, &[2, 4])
+}
+
+async fn top(context: &ApiContext<'_>, args: TopArgs) -> Result<(), Failure> {
+    let date = day::of(context, args.date.as_ref()).await?;
+    let params = DayTopUsersParams { date, limit: args.limit };
+    let path = with_params(&context.path(&["stats", "top-users"]), &params)?;
+    let found: DayTopUsers = context.api.get(&path).await?;
+    context.print(&found, show_top)
+}
+
+fn show_top(found: &DayTopUsers) -> std::io::Result<()> {
+    if found.users.is_empty() {
+        return output::line(format!("nobody did anything on {}", found.date));
+    }
+    rows(
+        &found.users,
+        &[
+            ("user", |user| user.name.clone().unwrap_or_else(|| "(deleted)".to_owned())),
+            ("id", |user| user.user_id.clone()),
+            ("actions", |user| output::thousands(user.total)),
+            ("hints", |user| against(user, UsageAction::Hint)),
+            ("executions", |user| against(user, UsageAction::Execution)),
+        ],
+    )
+}
+
+/// What a user used of the day's limit.
+fn against(user: &DayTopUser, action: UsageAction) -> String {
+    let Some(usage) = user.actions.iter().find(|usage| usage.action == action) else {
+        return "-".to_owned();
+    };
+    let count = output::thousands(usage.count);
+    match u64::try_from(usage.limit) {
+        Ok(limit) => format!("{count} of {}", output::thousands(limit)),
+        Err(_) => format!("{count}, unlimited"),
+    }
 }
 
 /// Fails when a sum differs and stays so, so that a script sees it.
