@@ -57,7 +57,7 @@ impl<B: Backend> Keeper<B> {
         finalized: &mut AggregateReport,
     ) -> Result<()> {
         let now_ms = self.now_ms();
-        let config = self.config_or_deleted(scope.org(), scope.app()).await;
+        let config = self.stored_config(scope.org(), scope.app()).await;
         let Some(effective) = finalized.failed_scope(scope, config)? else { return Ok(()) };
         let labels = self.usable_labels(scope, &effective.model_ordering).await;
         let Some(labels) = finalized.failed_scope(scope, labels)? else { return Ok(()) };

@@ -41,11 +41,20 @@ impl<B: Backend> Keeper<B> {
         org: &OrgId,
         app: Option<&AppId>,
     ) -> Result<Arc<EffectiveConfig>> {
+        match self.inner.configs.get(ConfigKey { org, app }, self.now_ms()) {
+            Some(cached) => Ok(cached),
+            None => self.stored_config(org, app).await,
+        }
+    }
+
+    /// As [`Keeper::config_or_deleted`], read from the store: what follows from it cannot be taken back.
+    pub(crate) async fn stored_config(
+        &self,
+        org: &OrgId,
+        app: Option<&AppId>,
+    ) -> Result<Arc<EffectiveConfig>> {
         let now_ms = self.now_ms();
         let (configs, key) = (&self.inner.configs, ConfigKey { org, app });
-        if let Some(cached) = configs.get(key, now_ms) {
-            return Ok(cached);
-        }
         let epoch = configs.epoch();
         let ((record, _), app_record) = self.records_or_deleted(org, app).await?;
         let effective = match &app_record {
