@@ -33,9 +33,14 @@ impl<B: Backend> Reviews<B> {
             if matches!(lookup.state, State::Recording | State::Completing) {
                 continue;
             }
+            let missing = || Error::not_found("finding", format!("{model}/{finding}"));
+            // A response that is not whole does not belong to its review yet, and its writer may write it again.
+            let is_whole = lookup.claims.get(model).is_some_and(|claim| claim.is_whole);
+            if lookup.state == State::InProgress && !is_whole {
+                return Err(missing());
+            }
             let share = self.rollup_share(&lookup.review, lookup.created_at_ms).await?;
             let item = self.item(keys::finding(&lookup.review, model, finding)).await?;
-            let missing = || Error::not_found("finding", format!("{model}/{finding}"));
             let known = RecordedFinding::decode(&item.ok_or_else(missing)?)?;
             let is_same = |old: &Feedback| old.accepted == accepted && old.by == *by;
             if known.feedback.as_ref().is_some_and(is_same) {

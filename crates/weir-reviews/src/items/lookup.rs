@@ -252,10 +252,12 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// Requires also that the claim of a model has this hash.
-    pub(crate) fn with_claim(self, model: &ModelId, hash: &str) -> Fence {
-        let claim = attr(CLAIMS).field(model.as_str()).field("hash").eq(hash);
-        Fence { condition: self.condition.and(claim), ..self }
+    /// Requires also that the claim of a model has this hash and is not whole: a second writer of the same response must not
+    /// undo what people said of its findings since.
+    pub(crate) fn with_open_claim(self, model: &ModelId, hash: &str) -> Fence {
+        let claim = |field| attr(CLAIMS).field(model.as_str()).field(field);
+        let is_open = claim("hash").eq(hash).and(claim("is_whole").eq(false));
+        Fence { condition: self.condition.and(is_open), ..self }
     }
 
     /// Requires also that a model has no claim, and that there is room for it.

@@ -73,7 +73,7 @@ impl<B: Backend> Reviews<B> {
             }
         }
         self.store_raws([response], &raw_keys).await?;
-        let fence = lookup.fence().with_claim(&response.model, hash);
+        let fence = lookup.fence().with_open_claim(&response.model, hash);
         let mut last = transactions.pop().unwrap_or_default();
         last.push(fence.update(self.table(), Claim::is_whole_update(&response.model)));
         let is_added = self.write_fenced(&fence, transactions).await?
