@@ -17,6 +17,7 @@ scenes!(
     a_review_is_given_up,
     a_partial_response_delays_completion,
     a_partial_response_does_not_delay_giving_up,
+    a_partial_response_is_not_judged,
     bounds_hold_over_all_responses,
     feedback_survives_completion,
     concurrent_responses_are_all_added,
@@ -131,6 +132,27 @@ async fn a_partial_response_does_not_delay_giving_up(scene: &Scene) {
     assert!(scene.raws().await.is_empty(), "nothing is left of it");
     let seen = scene.seen("r-1").await.unwrap();
     assert_eq!((seen.responses.len(), seen.findings.len()), (1, 2));
+}
+
+/// Who repeats the response writes its findings again.
+async fn a_partial_response_is_not_judged(scene: &Scene) {
+    let (reviews, of) = (&scene.reviews, id("r-1"));
+    reviews.open_review(head("r-1")).await.unwrap();
+    let large = response("gpt-5", 150);
+    // The lookup is read, the model is claimed, and some findings are stored.
+    scene.watch.fail_once(3, Strike::Before);
+    assert!(reviews.add_response(&of, &large).await.unwrap_err().is_unavailable());
+    let items = scene.items().await;
+    assert!(items.iter().any(|item| item.s("SK").is_some_and(|sk| sk.ends_with("#f-0000"))));
+    let (of_model, finding, ann) = (model("gpt-5"), finding_id("f-0000"), user("ann"));
+    let judge = || reviews.feedback(&of, &of_model, &finding, true, &ann);
+    let early = judge().await;
+    assert!(matches!(early, Err(Error::NotFound { what: "finding", .. })), "{early:?}");
+    assert_eq!(scene.items().await, items);
+    assert!(reviews.add_response(&of, &large).await.unwrap());
+    let judged = judge().await.unwrap();
+    assert!(!reviews.add_response(&of, &large).await.unwrap());
+    assert!(scene.seen("r-1").await.unwrap().findings.contains(&judged));
 }
 
 async fn bounds_hold_over_all_responses(scene: &Scene) {
