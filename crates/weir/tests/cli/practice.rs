@@ -527,7 +527,7 @@ fn statistics_come_from_sums_that_can_be_verified() {
         assert!(top.contains(text), "{text:?} is missing in {top}");
     }
     assert!(ok(&home, "stats top --date yesterday").starts_with("nobody did anything on 20"));
-    practice(&home, "stats top --limit 101").fails(2, &["limit"]);
+    practice(&home, "stats top --users 101").fails(2, &["limit"]);
     assert!(ok(&home, &format!("stats verify --date {day}")).contains("the sums agree"));
     assert_eq!(server.stop(), Some(0));
 }

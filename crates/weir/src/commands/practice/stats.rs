@@ -50,14 +50,14 @@ enum Verb {
 #[command(after_help = "\
 Examples:
   weir practice stats top
-  weir practice stats top --date yesterday --limit 3")]
+  weir practice stats top --date yesterday --users 3")]
 struct TopArgs {
     /// Day, in the time zone of practice: 2026-01-31, 7d (ago), today or yesterday [default: today]
     #[arg(long, value_name = "DAY")]
     date: Option<GivenTime>,
     /// Most users to list, from 1 to 100 [default: 10]
     #[arg(long, value_name = "N")]
-    limit: Option<u32>,
+    users: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -139,7 +139,7 @@ fn days(used: &[&DayStats]) -> std::io::Result<()> {
 
 async fn top(context: &ApiContext<'_>, args: TopArgs) -> Result<(), Failure> {
     let date = day::of(context, args.date.as_ref()).await?;
-    let params = DayTopUsersParams { date, limit: args.limit };
+    let params = DayTopUsersParams { date, limit: args.users };
     let path = with_params(&context.path(&["stats", "top-users"]), &params)?;
     let found: DayTopUsers = context.api.get(&path).await?;
     context.print(&found, show_top)
